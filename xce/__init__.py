@@ -1,0 +1,3 @@
+"""XCE: a batch controller for clusters that train and serve large models."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,239 @@
+"""What controller and agents say to each other, version 1.
+
+Agents speak first and only over HTTP: they register, then keep one long poll for orders open and
+post batches of reports. Orders are levels, not edges: the target that a launch (PREPARED <
+RUNNING < GONE) or an attachment (READY < GONE) is to reach. An agent refuses an epoch below the
+highest it saw, and for one launch or attachment the highest target it ever saw holds, so lost,
+repeated and crossed orders are harmless. `stamp` numbers the controller's orders within an epoch:
+a poll names the last one whose orders are durable on the host, the answer holds all newer ones.
+
+A report is kept by the host until an answer lists its `seq`: that answer is given after commit.
+"""
+
+from msgspec import Struct
+
+from xce.model.host import HostFacts
+
+PROTOCOL = 1
+
+PREPARED, RUNNING, READY, GONE = "PREPARED", "RUNNING", "READY", "GONE"
+
+
+class Message(Struct, frozen=True, gc=False, kw_only=True):
+    """Common base: encoded with its fields in declared order."""
+
+
+class Register(Message, frozen=True, gc=False, kw_only=True):
+    """A host (re)joins. `epoch`, `anchor_lsn`: the highest this host has seen."""
+
+    protocol: int
+    host: str
+    boot_id: str
+    facts: HostFacts
+    agent: str = ""
+    epoch: int = 0
+    anchor_lsn: int = 0
+    anchor_hash: str = ""
+
+
+class Registered(Message, frozen=True, gc=False, kw_only=True):
+    """The incarnation this registration got; the agent reconciles next."""
+
+    protocol: int
+    epoch: int
+    incarnation: int
+    heartbeat_us: int
+
+
+class Task(Message, frozen=True, gc=False, kw_only=True):
+    """Everything needed to prepare a launch. `script` is text to be run by a shell, or "".
+
+    `processes` processes are started, each with XCE_RANK = first_rank + i and XCE_LOCAL_RANK = i.
+    Output paths may hold `%J`, `%I` resolved by the controller; relative ones are under `cwd`.
+    """
+
+    job: str
+    command: tuple[str, ...]
+    script: str = ""
+    cwd: str = ""
+    env: dict[str, str] = {}
+    stdin: str = ""
+    stdout: str = ""
+    stderr: str = ""
+    user: str = ""
+    uid: int = -1
+    gid: int = -1
+    umask: int = 0o022
+    processes: int = 1
+    first_rank: int = 0
+    mem_bytes: int = 0
+    kill_grace_us: int = 10_000_000
+
+
+class LaunchOrder(Message, frozen=True, gc=False, kw_only=True, tag="launch"):
+    """Bring a launch to `target`. `task` is there for PREPARED, and for RUNNING where the host
+    may not have prepared it yet; `go_env` completes the environment at RUNNING.
+    `stop_reason` says why at GONE; `signals` are (number, name) pairs, each acts at most once."""
+
+    launch: int
+    job: int
+    attempt: int
+    generation: int
+    target: str
+    task: Task | None = None
+    go_env: dict[str, str] = {}
+    stop_reason: str = ""
+    signals: tuple[tuple[int, str], ...] = ()
+
+
+class AttachmentOrder(Message, frozen=True, gc=False, kw_only=True, tag="attachment"):
+    """Bring an attachment to `target` through its provider."""
+
+    attachment: int
+    claim: int
+    generation: int
+    target: str
+    provider: str = ""
+    name: str = ""
+    parameters: tuple[tuple[str, str], ...] = ()
+    uid: int = -1
+
+
+Order = LaunchOrder | AttachmentOrder
+
+
+class Poll(Message, frozen=True, gc=False, kw_only=True):
+    """Ask for orders; also the host's sign of life. `stamp` counts within `epoch`."""
+
+    protocol: int
+    host: str
+    incarnation: int
+    epoch: int
+    stamp: int
+    wait_ms: int = 5_000
+
+
+class Orders(Message, frozen=True, gc=False, kw_only=True):
+    """Orders newer than the poll's stamp. `reconcile`: list your launches and attachments now;
+    `register`: your incarnation is not the current one, register again."""
+
+    protocol: int
+    epoch: int
+    incarnation: int
+    stamp: int
+    orders: tuple[Order, ...] = ()
+    reconcile: bool = False
+    register: bool = False
+    anchor_lsn: int = 0
+    anchor_hash: str = ""
+
+
+class Armed(Message, frozen=True, gc=False, kw_only=True, tag="armed"):
+    """All processes of a launch are parked before exec."""
+
+    seq: int
+    launch: int
+    generation: int
+
+
+class Started(Message, frozen=True, gc=False, kw_only=True, tag="started"):
+    """`started` is durable on the host and the processes were let go."""
+
+    seq: int
+    launch: int
+    generation: int
+    at_us: int
+
+
+class Ended(Message, frozen=True, gc=False, kw_only=True, tag="ended"):
+    """A launch is over and its whole process tree gone.
+
+    `how`: exited (code), signalled (code = signal number), aborted (never let go; `cause_of_end`
+    says why, for a failed preparation with the reason), lost (proven gone, outcome unknown).
+    `cause_of_end`: "" | killed | stopped | oom | run_limit | lease | prepare_failed |
+    supervisor_died | reboot. `ran`: yes no unknown (was `started` journalled?).
+    """
+
+    seq: int
+    launch: int
+    generation: int
+    how: str
+    code: int = 0
+    cause_of_end: str = ""
+    message: str = ""
+    ran: str = "yes"
+    evidence: str = "supervisor"
+    started_us: int = 0
+    ended_us: int = 0
+    cpu_us: int = 0
+    max_rss_bytes: int = 0
+
+
+class AttachmentResult(Message, frozen=True, gc=False, kw_only=True, tag="attachment"):
+    """A provider's result. `outcome`: ready failed released."""
+
+    seq: int
+    attachment: int
+    generation: int
+    outcome: str
+    value: str = ""
+    message: str = ""
+
+
+class Probed(Message, frozen=True, gc=False, kw_only=True, tag="probed"):
+    """A launch met its role's readiness (port open, line seen, probe passed)."""
+
+    seq: int
+    launch: int
+    generation: int
+
+
+class LaunchFound(Message, frozen=True, gc=False, kw_only=True):
+    """One launch of a reconciliation. `state`: preparing armed running stopping."""
+
+    launch: int
+    generation: int
+    state: str
+
+
+class AttachmentFound(Message, frozen=True, gc=False, kw_only=True):
+    """One attachment of a reconciliation. `state`: provisioning ready failed releasing."""
+
+    attachment: int
+    generation: int
+    state: str
+    value: str = ""
+
+
+class Reconciled(Message, frozen=True, gc=False, kw_only=True, tag="reconciled"):
+    """Everything alive on the host. All its unacknowledged outcomes were sent before, in the
+    same batch or earlier: what the log knows as live here and is not listed is gone."""
+
+    seq: int
+    launches: tuple[LaunchFound, ...] = ()
+    attachments: tuple[AttachmentFound, ...] = ()
+
+
+Report = Armed | Started | Ended | AttachmentResult | Probed | Reconciled
+
+
+class Reports(Message, frozen=True, gc=False, kw_only=True):
+    """A batch of reports, in the host's order."""
+
+    protocol: int
+    host: str
+    boot_id: str
+    incarnation: int
+    epoch: int
+    reports: tuple[Report, ...]
+
+
+class ReportsTaken(Message, frozen=True, gc=False, kw_only=True):
+    """The seqs that are committed (or recorded as refused): the host may forget them."""
+
+    epoch: int
+    incarnation: int
+    taken: tuple[int, ...]
+    register: bool = False
+    anchor_lsn: int = 0
+    anchor_hash: str = ""

@@ -1,0 +1,73 @@
+"""The configuration as the log holds it: queues, topology levels, types and timing defaults.
+
+`xce.toml` is imported as a `ConfigLoaded` record; from then on the log wins. All durations are
+microseconds. Emulated hosts (`[emulate]`) are not part of it: they say how `xce up` starts
+agents, not what the controller decides.
+"""
+
+from msgspec import Struct
+
+SECOND_US = 1_000_000
+
+
+class QueueConfig(Struct, frozen=True, gc=False, kw_only=True):
+    """A queue: larger priority goes first. `open` takes submissions, `active` dispatches."""
+
+    name: str
+    priority: int = 30
+    description: str = ""
+    open: bool = True
+    active: bool = True
+    default_resreq: str = ""
+
+
+class RetryConfig(Struct, frozen=True, gc=False, kw_only=True):
+    """How often and when a failed or broken start is tried again."""
+
+    max: int = 5
+    first_us: int = 10 * SECOND_US
+    factor: int = 2
+    cap_us: int = 300 * SECOND_US
+
+    def delay_us(self, failures: int) -> int:
+        """How long to wait after the `failures`-th failure (1-based)."""
+        return min(self.cap_us, self.first_us * self.factor ** min(failures - 1, 40))
+
+
+class TypeConfig(Struct, frozen=True, gc=False, kw_only=True):
+    """A resource type declared by the site, beside the built-in ones."""
+
+    name: str
+    layer: str = "counter"
+    kind: str = "number"
+    unit: str = ""
+    scope: str = "host"
+    consumable: bool = True
+    provider: str = ""
+
+
+class Config(Struct, frozen=True, gc=False, kw_only=True):
+    """Everything that decisions read from the site's settings."""
+
+    cluster: str = "cluster"
+    levels: tuple[str, ...] = ("host",)
+    queues: tuple[QueueConfig, ...] = (
+        QueueConfig(name="normal", description="the default queue"),
+    )
+    default_queue: str = "normal"
+    types: tuple[TypeConfig, ...] = ()
+    operators: tuple[int, ...] = ()
+    allow_root: bool = False
+    suspect_after_us: int = 15 * SECOND_US
+    host_grace_us: int = 60 * SECOND_US
+    barrier_timeout_us: int = 60 * SECOND_US
+    ready_timeout_us: int = 300 * SECOND_US
+    kill_grace_us: int = 10 * SECOND_US
+    clean_period_us: int = 3600 * SECOND_US
+    failure_window_us: int = SECOND_US
+    start_retries: RetryConfig = RetryConfig()
+    priority_default: int = 50
+
+    def queue(self, name: str) -> QueueConfig | None:
+        """The queue of that name."""
+        return next((queue for queue in self.queues if queue.name == name), None)

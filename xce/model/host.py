@@ -1,0 +1,65 @@
+"""Hosts, what they report of themselves, and the instances on them.
+
+Two machines describe a host: liveness (is it heard?) and admin (may it take work?). What it has
+is declared by its own report: counters (slots, mem, scratch, ...) with their totals, attributes
+for `select`, the domains it belongs to, and instances. Usage is never stored here: it is the fold
+of the holdings in allocations and claims.
+"""
+
+from msgspec import Struct
+
+Attribute = str | int | bool
+
+
+class InstanceFacts(Struct, frozen=True, gc=False, kw_only=True):
+    """One nameable thing as its host reports it. `domains` holds (level, domain name) pairs."""
+
+    type: str
+    name: str
+    attributes: tuple[tuple[str, Attribute], ...] = ()
+    domains: tuple[tuple[str, str], ...] = ()
+    sharing: int = 1
+
+
+class HostFacts(Struct, frozen=True, gc=False, kw_only=True):
+    """What a host says it is. Counters in their base unit: slots, bytes. Sorted by name."""
+
+    address: str = "127.0.0.1"
+    counters: tuple[tuple[str, int], ...] = ()
+    attributes: tuple[tuple[str, Attribute], ...] = ()
+    domains: tuple[tuple[str, str], ...] = ()
+    instances: tuple[InstanceFacts, ...] = ()
+    ports: tuple[int, int] = (0, 0)
+
+
+class Host(Struct, frozen=True, gc=False, kw_only=True):
+    """A host as the log knows it. `incarnation` numbers its registrations; a new boot id means
+    that nothing of the old boot runs. `reconciled_epoch` is the last epoch it listed its work in.
+    """
+
+    name: str
+    liveness: str
+    admin: str
+    incarnation: int
+    boot_id: str
+    facts: HostFacts
+    reconciled_epoch: int = 0
+    registered_us: int = 0
+    changed_us: int = 0
+    why: str = ""
+
+
+class Instance(Struct, frozen=True, gc=False, kw_only=True):
+    """One instance. `number` is its bit in the host's mask of its type; held = some holding
+    names it, which is derived."""
+
+    key: str
+    host: str
+    type: str
+    name: str
+    number: int
+    state: str
+    attributes: tuple[tuple[str, Attribute], ...] = ()
+    domains: tuple[tuple[str, str], ...] = ()
+    sharing: int = 1
+    why: str = ""

@@ -1,0 +1,111 @@
+"""Jobs: the immutable spec of a submission, and the job that runs it.
+
+Equal specs are stored once, by the hash of their canonical JSON; scripts and environments are
+blobs of their own that a spec names by hash. A plain job is handled as a group of one, so it
+carries the few scheduling fields that a group row carries for a gang.
+"""
+
+from msgspec import Struct
+
+from xce.model.config import RetryConfig
+from xce.model.resources import Need
+
+ONCE, PER_HOST, PER_TASK = "once", "host", "task"
+
+
+class ClaimTemplate(Struct, frozen=True, gc=False, kw_only=True):
+    """Claim text of a group, role or member; made into a claim when a plan is committed.
+
+    `size_bytes` is for amounts (directory), `count` for instances and ports, `same` a topology
+    level whose one domain must hold all of it, `use` a standalone claim instead.
+    """
+
+    name: str
+    type: str = ""
+    scope: str = "member"
+    count: int = 1
+    size_bytes: int = 0
+    select: str = ""
+    same: str = ""
+    use: str = ""
+    parameters: tuple[tuple[str, str], ...] = ()
+
+
+class Topology(Struct, frozen=True, gc=False, kw_only=True):
+    """Levels that must (`required`) or should (`preferred`) hold what asks; "" is none."""
+
+    required: str = ""
+    preferred: str = ""
+    segment: int = 0
+
+
+class Spec(Struct, frozen=True, gc=False, kw_only=True):
+    """Everything about a job that never changes: what to run, where output goes, what it needs.
+
+    `tasks` is the number of tasks of the job; `resreq` the canonical text; `need` its resolved
+    form. `script`, `environment` are blob hashes ("" for none).
+    """
+
+    command: tuple[str, ...]
+    name: str = ""
+    cwd: str = ""
+    script: str = ""
+    environment: str = ""
+    env: tuple[tuple[str, str], ...] = ()
+    stdin: str = ""
+    stdout: str = ""
+    stderr: str = ""
+    tasks: int = 1
+    run: str = ONCE
+    resreq: str = ""
+    need: Need = Need()
+    topology: Topology = Topology()
+    claims: tuple[ClaimTemplate, ...] = ()
+    retries: RetryConfig | None = None
+    barrier_timeout_us: int = 0
+    run_limit_us: int = 0
+    user: str = ""
+    gid: int = -1
+    umask: int = 0o022
+
+
+class Exit(Struct, frozen=True, gc=False, kw_only=True):
+    """How an attempt ended. `how`: exited signalled aborted lost none; `reason` for people and
+    rules (exit signal oom run_limit host_lost claim_lost not_ready killed start_failed stopped)."""
+
+    how: str = "none"
+    code: int = 0
+    reason: str = ""
+    by: str = ""
+    host: str = ""
+
+
+class Job(Struct, frozen=True, gc=False, kw_only=True):
+    """A job: a member of a group (`group` > 0), or plain.
+
+    `start`, `allocation` are 0 while it has none. The fields from `pending_us` on are used by plain jobs only: a
+    gang keeps them in its group.
+    """
+
+    key: int
+    spec: str
+    owner: int
+    queue: str
+    priority: int
+    state: str
+    submit_us: int
+    name: str = ""
+    group: int = 0
+    role: str = ""
+    rank: int = 0
+    attempt: int = 0
+    start: int = 0
+    allocation: int = 0
+    started_us: int = 0
+    ended_us: int = 0
+    exit: Exit | None = None
+    kill_reason: str = ""
+    pending_us: int = 0
+    not_before_us: int = 0
+    start_failures: int = 0
+    last_failure: str = ""

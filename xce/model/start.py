@@ -1,0 +1,105 @@
+"""Starts and what they consist of: allocations, launches, claims and attachments.
+
+A start is a frozen set of launches and attachments that pass one barrier together. It keeps
+tallies (`armed`, `ready`) so that a report costs the same in a gang of two and of ten thousand.
+"""
+
+from msgspec import Struct
+
+from xce.model.placing import Holding, Share
+
+
+class Start(Struct, frozen=True, gc=False, kw_only=True):
+    """A start. `group` is 0 for a plain job. `wave` is the last wave opened, -1 before the pass;
+    `waves` the number of waves; `running`, `ended` count launches."""
+
+    number: int
+    group: int
+    kind: str
+    state: str
+    members: tuple[int, ...]
+    launches: tuple[int, ...]
+    attachments: tuple[int, ...]
+    claims: tuple[int, ...]
+    opened_us: int
+    deadline_us: int
+    waves: int = 1
+    wave: int = -1
+    wave_opened_us: int = 0
+    ready_roles: tuple[str, ...] = ()
+    armed: int = 0
+    ready: int = 0
+    passed_us: int = 0
+    reason: str = ""
+
+
+class Allocation(Struct, frozen=True, gc=False, kw_only=True):
+    """What was granted to one member for one attempt; shares go as their hosts confirm."""
+
+    number: int
+    job: int
+    attempt: int
+    shares: tuple[Share, ...]
+    generation: int
+
+
+class Launch(Struct, frozen=True, gc=False, kw_only=True):
+    """One attempt on one host. `go`: its wave was opened by a committed record. `signal_seq`
+    numbers the signals asked so far. `ran`: yes, no or unknown, once it ended."""
+
+    number: int
+    job: int
+    attempt: int
+    host: str
+    start: int
+    state: str
+    wave: int
+    processes: int
+    first_rank: int
+    tasks: int
+    go: bool = False
+    stop_reason: str = ""
+    stop_us: int = 0
+    signals: tuple[tuple[int, str], ...] = ()
+    started_us: int = 0
+    ended_us: int = 0
+    how: str = ""
+    code: int = 0
+    cause_of_end: str = ""
+    ran: str = ""
+
+
+class Claim(Struct, frozen=True, gc=False, kw_only=True):
+    """A durable right. `scope`: group, role, member or standalone; `generation` is the lsn of
+    the record that granted its holdings."""
+
+    number: int
+    name: str
+    type: str
+    scope: str
+    owner: int
+    state: str
+    generation: int
+    group: int = 0
+    role: str = ""
+    job: int = 0
+    start: int = 0
+    count: int = 1
+    holdings: tuple[Holding, ...] = ()
+    attachments: tuple[int, ...] = ()
+    created_us: int = 0
+    why: str = ""
+
+
+class Attachment(Struct, frozen=True, gc=False, kw_only=True):
+    """A claim made usable on one host; `value` is what processes see of it."""
+
+    number: int
+    claim: int
+    host: str
+    start: int
+    state: str
+    provider: str
+    parameters: tuple[tuple[str, str], ...] = ()
+    value: str = ""
+    message: str = ""
