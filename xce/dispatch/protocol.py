@@ -50,6 +50,7 @@ class Task(Message, frozen=True, gc=False, kw_only=True):
 
     `processes` processes are started, each with XCE_RANK = first_rank + i and XCE_LOCAL_RANK = i.
     Output paths may hold `%J`, `%I` resolved by the controller; relative ones are under `cwd`.
+    `ready_port` > 0: once started, the host reports Probed when that port accepts a connection.
     """
 
     job: str
@@ -67,6 +68,8 @@ class Task(Message, frozen=True, gc=False, kw_only=True):
     processes: int = 1
     first_rank: int = 0
     mem_bytes: int = 0
+    run_limit_us: int = 0
+    ready_port: int = 0
     kill_grace_us: int = 10_000_000
 
 

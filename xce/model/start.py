@@ -1,7 +1,7 @@
 """Starts and what they consist of: allocations, launches, claims and attachments.
 
 A start is a frozen set of launches and attachments that pass one barrier together. It keeps
-tallies (`armed`, `ready`) so that a report costs the same in a gang of two and of ten thousand.
+tallies (`armed`, `ready`, `ended`) so that a report costs the same in a gang of two and of ten thousand.
 """
 
 from msgspec import Struct
@@ -11,7 +11,7 @@ from xce.model.placing import Holding, Share
 
 class Start(Struct, frozen=True, gc=False, kw_only=True):
     """A start. `group` is 0 for a plain job. `wave` is the last wave opened, -1 before the pass;
-    `waves` the number of waves; `running`, `ended` count launches."""
+    `waves` the number of waves; `ended` counts launches that are over."""
 
     number: int
     group: int
@@ -29,6 +29,7 @@ class Start(Struct, frozen=True, gc=False, kw_only=True):
     ready_roles: tuple[str, ...] = ()
     armed: int = 0
     ready: int = 0
+    ended: int = 0
     passed_us: int = 0
     reason: str = ""
 
@@ -40,6 +41,7 @@ class Allocation(Struct, frozen=True, gc=False, kw_only=True):
     job: int
     attempt: int
     shares: tuple[Share, ...]
+    launches: tuple[int, ...]
     generation: int
 
 
@@ -52,6 +54,7 @@ class Launch(Struct, frozen=True, gc=False, kw_only=True):
     attempt: int
     host: str
     start: int
+    allocation: int
     state: str
     wave: int
     processes: int
