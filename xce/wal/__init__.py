@@ -1,0 +1,1 @@
+"""The write-ahead log: one port, three logs (SQLite, PostgreSQL, memory). Begin with `port.py`."""
