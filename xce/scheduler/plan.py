@@ -1,0 +1,88 @@
+"""What a session proposes: placements that hold together, and one reason per class that waits.
+
+A placement is one gang or plain job, all of it or nothing. The plan names each host's version as
+its own earlier placements leave it: the snapshot's, plus one for each earlier placement of this
+plan that touches the host. So at commit only a foreign change of a host leads to the full
+re-check, and whoever commits adds one to the version of each host that a placed group touches.
+
+The digest is blake2b over the plan's canonical JSON: equal inputs give equal bytes.
+"""
+
+from hashlib import blake2b
+
+import msgspec
+from msgspec import Struct
+
+from xce.model.job import ClaimTemplate
+from xce.model.placing import Holding, Share
+from xce.scheduler.reasons import PendReason
+
+
+class PlacedMember(Struct, frozen=True, gc=False, kw_only=True):
+    """A member's place: one share per host, in topology order; the first share is where `run:
+    once` runs and where the member's own claims sit."""
+
+    job: int
+    role: str
+    rank: int
+    shares: tuple[Share, ...]
+
+
+class PlacedClaim(Struct, frozen=True, gc=False, kw_only=True):
+    """A claim to be made from a template. `role` is "" at group scope, `job` 0 but for member
+    scope; `host` is where its attachment is made."""
+
+    template: ClaimTemplate
+    scope: str
+    role: str = ""
+    job: int = 0
+    host: str = ""
+    holdings: tuple[Holding, ...] = ()
+
+
+class Placement(Struct, frozen=True, gc=False, kw_only=True):
+    """One ask's place. `host_versions` is sorted by host; `steps` is what its search took."""
+
+    group: int
+    members: tuple[PlacedMember, ...]
+    claims: tuple[PlacedClaim, ...] = ()
+    host_versions: tuple[tuple[str, int], ...] = ()
+    steps: int = 0
+
+    @property
+    def job(self) -> int:
+        """The plain job's key, 0 for a gang."""
+        return 0 if self.group else self.members[0].job
+
+
+class ClassReason(Struct, frozen=True, gc=False, kw_only=True):
+    """Why a class of asks waits, and which of them (labels of the first ones) it was seen on."""
+
+    class_key: str
+    reason: PendReason
+    first: str
+    waiting: int
+
+
+class Plan(Struct, frozen=True, gc=False, kw_only=True):
+    """The outcome of a session: placements in the order in which they were made."""
+
+    session: int
+    snapshot_lsn: int
+    placements: tuple[Placement, ...]
+    reasons: tuple[ClassReason, ...]
+    steps: int
+    digest: str = ""
+
+    def reason_of(self, class_key: str) -> PendReason | None:
+        """Why asks of this class wait, None when none does."""
+        for entry in self.reasons:
+            if entry.class_key == class_key:
+                return entry.reason
+        return None
+
+
+def sealed(plan: Plan) -> Plan:
+    """The plan with its digest, which covers everything else in it."""
+    body = msgspec.json.encode(msgspec.structs.replace(plan, digest=""))
+    return msgspec.structs.replace(plan, digest=blake2b(body, digest_size=16).hexdigest())

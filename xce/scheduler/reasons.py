@@ -1,0 +1,256 @@
+"""Pend reasons: typed codes with numbers, a scope and a cure, and the sentences they are shown as.
+
+A reason is data. Its text is made here and nowhere else, from the code's template and the
+reason's numbers; `render` turns the table of codes into docs/pend-reasons.md. There is one ranked
+reason per class: the most telling one, with the hosts counted per cause beside it.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
+
+from msgspec import Struct
+
+from xce.model.resources import BUILT_IN, BYTES
+
+
+class Scope(StrEnum):
+    """What the reason is about."""
+
+    JOB = "job"
+    GROUP = "group"
+    QUEUE = "queue"
+    HOST = "host"
+    CLUSTER = "cluster"
+
+
+class Cure(StrEnum):
+    """When it is worth looking again."""
+
+    AT_ONCE = "at_once"
+    ON_FREE = "on_free"
+    ON_CHANGE = "on_change"
+    NEVER = "never"
+
+
+class Code(StrEnum):
+    """Every pend reason that a session gives."""
+
+    QUEUE_INACTIVE = "queue_inactive"
+    UNSUPPORTED = "unsupported"
+    BAD_SELECT = "bad_select"
+    UNKNOWN_LEVEL = "unknown_level"
+    NO_HOSTS = "no_hosts"
+    NO_MATCH = "no_match"
+    NEVER_FITS = "never_fits"
+    NO_USABLE_HOST = "no_usable_host"
+    DOMAIN_UNKNOWN = "domain_unknown"
+    DOMAIN_NEVER_FITS = "domain_never_fits"
+    SHORT_ON_HOST = "short_on_host"
+    SHORT_IN_ALL = "short_in_all"
+    MEMBERS_SHORT = "members_short"
+    DOMAIN_SHORT = "domain_short"
+    SCATTERED = "scattered"
+    SEARCH_BOUND = "search_bound"
+
+
+class CodeText(Struct, frozen=True, gc=False, kw_only=True):
+    """A row of the table: what a code means and the sentence it is shown as."""
+
+    scope: Scope
+    cure: Cure
+    meaning: str
+    sentence: str
+
+
+class PendReason(Struct, frozen=True, gc=False, kw_only=True):
+    """Why a class waits. `needed` and `available` are amounts of `what`; `where` names the host
+    or domain with the best offer; `role` the role that is short; `hosts` counts every host of
+    the cluster under its cause, largest count first."""
+
+    code: Code
+    scope: Scope
+    cure: Cure
+    what: str = ""
+    needed: int = 0
+    available: int = 0
+    where: str = ""
+    role: str = ""
+    detail: str = ""
+    hosts: tuple[tuple[str, int], ...] = ()
+
+    def text(self) -> str:
+        """The sentence for people, with the numbers in it."""
+        return sentence(self)
+
+
+def _row(scope: Scope, cure: Cure, meaning: str, text: str) -> CodeText:
+    return CodeText(scope=scope, cure=cure, meaning=meaning, sentence=text)
+
+
+TABLE: Mapping[Code, CodeText] = MappingProxyType(
+    {
+        Code.QUEUE_INACTIVE: _row(
+            Scope.QUEUE,
+            Cure.ON_CHANGE,
+            "The queue takes submissions but dispatches nothing.",
+            "queue {where} is inactive",
+        ),
+        Code.UNSUPPORTED: _row(
+            Scope.GROUP,
+            Cure.NEVER,
+            "The request uses something that this version cannot place.",
+            "can never be placed by this version: {detail}",
+        ),
+        Code.BAD_SELECT: _row(
+            Scope.JOB,
+            Cure.NEVER,
+            "A select expression cannot be read against the declared types.",
+            "can never be placed: {detail}",
+        ),
+        Code.UNKNOWN_LEVEL: _row(
+            Scope.GROUP,
+            Cure.ON_CHANGE,
+            "The topology request names a level that the cluster does not declare.",
+            'topology level "{what}" is not declared; the cluster has: {detail}',
+        ),
+        Code.NO_HOSTS: _row(
+            Scope.CLUSTER,
+            Cure.ON_CHANGE,
+            "The cluster has no host yet.",
+            "the cluster has no host",
+        ),
+        Code.NO_MATCH: _row(
+            Scope.CLUSTER,
+            Cure.ON_CHANGE,
+            "No host matches the select section.",
+            "no host matches select[{detail}]",
+        ),
+        Code.NEVER_FITS: _row(
+            Scope.HOST,
+            Cure.NEVER,
+            "More of something is asked on one host than any matching host has in total.",
+            "can never fit: needs {needed} {what} on one host and {most}",
+        ),
+        Code.NO_USABLE_HOST: _row(
+            Scope.HOST,
+            Cure.ON_CHANGE,
+            "Hosts that match exist, but none of them may take work now.",
+            "{available} of {needed} matching hosts may take work now",
+        ),
+        Code.DOMAIN_UNKNOWN: _row(
+            Scope.CLUSTER,
+            Cure.ON_CHANGE,
+            "No matching host says which domain of the asked level it is in.",
+            "no matching host names its {what} domain",
+        ),
+        Code.DOMAIN_NEVER_FITS: _row(
+            Scope.CLUSTER,
+            Cure.NEVER,
+            "No domain of the required level could hold the members even when empty.",
+            "can never fit: {role} {needed} members in one {what} domain; "
+            "{where} holds at most {available} when empty",
+        ),
+        Code.SHORT_ON_HOST: _row(
+            Scope.HOST,
+            Cure.ON_FREE,
+            "No host has enough free of something that must come from one host.",
+            "needs {needed} {what} on one host; best host {where} has {available} free",
+        ),
+        Code.SHORT_IN_ALL: _row(
+            Scope.CLUSTER,
+            Cure.ON_FREE,
+            "All matching hosts together have too little free of something.",
+            "needs {needed} {what}; all matching hosts together have {available} free",
+        ),
+        Code.MEMBERS_SHORT: _row(
+            Scope.GROUP,
+            Cure.ON_FREE,
+            "Not all members of a role fit at the same time.",
+            "needs room for {needed} of role {role} at once; {available} fit now",
+        ),
+        Code.DOMAIN_SHORT: _row(
+            Scope.GROUP,
+            Cure.ON_FREE,
+            "No single domain of the required level has room for the members now.",
+            "needs room for {needed} {role} in one {what} domain; "
+            "best domain {where} has room for {available}",
+        ),
+        Code.SCATTERED: _row(
+            Scope.GROUP,
+            Cure.ON_FREE,
+            "Each role fits alone, but no division of the free space holds them all.",
+            "each role fits alone, but what is free does not hold them together",
+        ),
+        Code.SEARCH_BOUND: _row(
+            Scope.GROUP,
+            Cure.ON_FREE,
+            "The search for a place was given up at its bound; a place may exist.",
+            "no place found within {needed} search steps; a place may exist",
+        ),
+    }
+)
+
+
+def reason(code: Code, **numbers: Any) -> PendReason:
+    """A reason of this code; scope and cure come from the table."""
+    row = TABLE[code]
+    return PendReason(code=code, scope=row.scope, cure=row.cure, **numbers)
+
+
+def amount_text(what: str, amount: int) -> str:
+    """An amount in the unit that people use for it: `6`, `64GB`, `1.5`."""
+    type_ = BUILT_IN.get(what)
+    if type_ is not None and type_.unit == BYTES:
+        return bytes_text(amount)
+    if type_ is not None and type_.scale > 1:
+        return f"{amount / type_.scale:g}"
+    return str(amount)
+
+
+def bytes_text(amount: int) -> str:
+    """`8GB`, `1536MB`, `100B`: the largest unit that divides it, or one rounded figure."""
+    for unit, size in (("TB", 1 << 40), ("GB", 1 << 30), ("MB", 1 << 20), ("KB", 1 << 10)):
+        if amount >= size:
+            whole = amount % size == 0
+            return f"{amount // size}{unit}" if whole else f"{amount * 10 // size / 10:g}{unit}"
+    return f"{amount}B"
+
+
+def sentence(why: PendReason) -> str:
+    """The reason as one plain sentence."""
+    have = amount_text(why.what, why.available)
+    most = f"no host has more than {have}" if why.available else f"no host has any {why.what}"
+    return TABLE[why.code].sentence.format(
+        what=why.what,
+        needed=amount_text(why.what, why.needed),
+        available=have,
+        where=why.where,
+        role=why.role or "job",
+        detail=why.detail,
+        most=most,
+    )
+
+
+def hosts_text(why: PendReason) -> str:
+    """The hosts per cause: `3 x short of gpu, 1 x host_down`; "" when none was counted."""
+    return ", ".join(f"{count} x {cause}" for cause, count in why.hosts)
+
+
+def render() -> str:
+    """docs/pend-reasons.md, from the table."""
+    lines = [
+        "# Pend reasons",
+        "",
+        "Made from `xce/scheduler/reasons.py`; do not edit by hand.",
+        "",
+        "`cure` says when it is worth looking again: `at_once`, `on_free` (something is given",
+        "back), `on_change` (hosts or configuration change), `never`.",
+        "",
+        "| code | about | cure | meaning | shown as |",
+        "|---|---|---|---|---|",
+    ]
+    for code, row in TABLE.items():
+        lines.append(f"| `{code}` | {row.scope} | {row.cure} | {row.meaning} | {row.sentence} |")
+    return "\n".join([*lines, ""])

@@ -1,0 +1,237 @@
+"""What a session sees: hosts as a table, what is free as integer columns, what is asked in order.
+
+Two halves with different lives. `HostTable` is static: names, attributes, domains, instances and
+totals; it is built once per version of the inventory and shared by all sessions. `Snapshot` is
+one lsn: free amounts, free instance masks, free ports, and the asks in their total order.
+
+Invariants: hosts are sorted by name and a host is its index everywhere inside a session; every
+column has one int64 per host; bit `n` of a mask is the instance with `number` n; a session never
+changes a snapshot. Nothing here knows entities, the log or the clock: the caller copies.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
+
+from xce.model.host import Attribute, Host, HostFacts, Instance
+from xce.model.ids import group_text, instance_key, job_text
+from xce.model.job import ONCE, ClaimTemplate, Topology
+from xce.model.resources import BUILT_IN, Need, ResourceType
+from xce.scheduler.reasons import PendReason
+
+Column = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+Ranges = tuple[tuple[int, int], ...]
+
+HOST_LEVEL = "host"
+USABLE = ""
+UNUSABLE = ("host_joining", "host_suspect", "host_down", "host_draining", "host_closed")
+
+
+class RoleAsk(Struct, frozen=True, gc=False, kw_only=True):
+    """One role of an ask. `jobs` are the members' keys in rank order; `ready_claim` is the name
+    of the group's or role's claim that this role's `ready` names ("" for none)."""
+
+    name: str = ""
+    jobs: tuple[int, ...]
+    min: int = 1
+    spares: int = 0
+    need: Need = Need()
+    tasks: int = 1
+    run: str = ONCE
+    topology: Topology = Topology()
+    claims: tuple[ClaimTemplate, ...] = ()
+    ready_claim: str = ""
+
+    @property
+    def count(self) -> int:
+        """How many members the role may have."""
+        return len(self.jobs)
+
+
+class Ask(Struct, frozen=True, gc=False, kw_only=True):
+    """A gang (`group` > 0) or a plain job (a group of one) that waits for a place.
+
+    `order` is its key in the total order (order.py); equal `class_key` means equal for placement
+    in everything but the jobs' numbers. `avoid` names hosts that must not serve it.
+    """
+
+    group: int = 0
+    order: tuple[int, ...]
+    class_key: str
+    queue: str = "normal"
+    owner: int = 0
+    roles: tuple[RoleAsk, ...]
+    topology: Topology = Topology()
+    claims: tuple[ClaimTemplate, ...] = ()
+    avoid: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """`g7` for a gang, `12` or `12[3]` for a plain job."""
+        return group_text(self.group) if self.group else job_text(self.roles[0].jobs[0])
+
+
+class HostEntry(Struct, frozen=True, gc=False, kw_only=True):
+    """One host of the inventory, as `HostTable.build` takes it."""
+
+    name: str
+    facts: HostFacts
+    instances: tuple[Instance, ...] = ()
+
+    @staticmethod
+    def of(host: Host, instances: Iterable[Instance]) -> "HostEntry":
+        """The entry of a host and its instances; the caller leaves out those that are gone."""
+        return HostEntry(name=host.name, facts=host.facts, instances=tuple(instances))
+
+    @staticmethod
+    def from_facts(name: str, facts: HostFacts) -> "HostEntry":
+        """An entry whose instances are numbered, per type, in the order that the host reports."""
+        seen: dict[str, int] = {}
+        instances = []
+        for fact in facts.instances:
+            number = seen.get(fact.type, 0)
+            seen[fact.type] = number + 1
+            instances.append(
+                Instance(
+                    key=instance_key(name, fact.type, fact.name),
+                    host=name,
+                    type=fact.type,
+                    name=fact.name,
+                    number=number,
+                    state="PRESENT",
+                    attributes=fact.attributes,
+                    domains=fact.domains,
+                    sharing=fact.sharing,
+                )
+            )
+        return HostEntry(name=name, facts=facts, instances=tuple(instances))
+
+
+class HostTable(Struct, frozen=True, gc=False, kw_only=True):
+    """The static half of all snapshots of one inventory version.
+
+    `domains[level][i]` is host i's domain name at a level ("" = unknown); `instances[type][i]`
+    maps bit numbers to instances; `totals[counter]` is a column. `levels` is finest first.
+    """
+
+    levels: tuple[str, ...]
+    names: tuple[str, ...]
+    index: Mapping[str, int]
+    attributes: tuple[Mapping[str, Attribute], ...]
+    domains: Mapping[str, tuple[str, ...]]
+    totals: Mapping[str, Column]
+    instances: Mapping[str, tuple[Mapping[int, Instance], ...]]
+    ports: tuple[tuple[int, int], ...]
+
+    @staticmethod
+    def build(levels: Sequence[str], entries: Iterable[HostEntry]) -> "HostTable":
+        """The table of these hosts, in name order whatever order they come in."""
+        rows = sorted(entries, key=lambda entry: entry.name)
+        types = sorted({instance.type for row in rows for instance in row.instances})
+        counters = sorted({name for row in rows for name, _ in row.facts.counters})
+        return HostTable(
+            levels=tuple(levels),
+            names=tuple(row.name for row in rows),
+            index={row.name: i for i, row in enumerate(rows)},
+            attributes=tuple(dict(row.facts.attributes) for row in rows),
+            domains={level: tuple(_domain(row, level) for row in rows) for level in levels},
+            totals={
+                name: _column(dict(row.facts.counters).get(name, 0) for row in rows)
+                for name in counters
+            },
+            instances={type_: tuple(_by_number(row, type_) for row in rows) for type_ in types},
+            ports=tuple(row.facts.ports for row in rows),
+        )
+
+    def finer(self) -> tuple[str, ...]:
+        """The levels below the host, finest first: their domains are sets of instances."""
+        if HOST_LEVEL not in self.levels:
+            return ()
+        return self.levels[: self.levels.index(HOST_LEVEL)]
+
+    def all_masks(self) -> dict[str, tuple[int, ...]]:
+        """Per type and host, the mask of every known instance."""
+        return {
+            type_: tuple(sum(1 << number for number in row) for row in rows)
+            for type_, rows in self.instances.items()
+        }
+
+
+class Snapshot(Struct, frozen=True, gc=False, kw_only=True):
+    """Everything a session may know.
+
+    `standing[i]` is "" where host i may take work (UP, reconciled, OPEN), else one of UNUSABLE.
+    `versions[i]` counts the changes of host i that matter to a re-check at commit. `seed` rotates
+    the choice of ports, so that a retry takes other ones. `known` are reasons of an earlier
+    session that still hold because nothing was freed or changed since: their classes are skipped.
+    """
+
+    lsn: int = 0
+    session: int = 1
+    now_us: int = 0
+    hosts: HostTable
+    standing: tuple[str, ...]
+    free: Mapping[str, Column]
+    free_masks: Mapping[str, tuple[int, ...]]
+    free_ports: tuple[Ranges, ...]
+    versions: tuple[int, ...]
+    pending: tuple[Ask, ...] = ()
+    inactive_queues: tuple[str, ...] = ()
+    types: Mapping[str, ResourceType] = BUILT_IN
+    seed: int = 0
+    known: Mapping[str, PendReason] = {}
+
+
+def idle_snapshot(hosts: HostTable, pending: Sequence[Ask] = (), session: int = 1) -> Snapshot:
+    """A snapshot in which every host is usable and nothing is held."""
+    count = len(hosts.names)
+    return Snapshot(
+        session=session,
+        hosts=hosts,
+        standing=(USABLE,) * count,
+        free=hosts.totals,
+        free_masks=hosts.all_masks(),
+        free_ports=tuple(free_ranges(ports, ()) for ports in hosts.ports),
+        versions=(0,) * count,
+        pending=tuple(pending),
+    )
+
+
+def free_ranges(ports: tuple[int, int], held: Iterable[int]) -> Ranges:
+    """The free stretches of a host's port range (both ends included); (0, 0) is no range."""
+    low, high = ports
+    if low <= 0 or high < low:
+        return ()
+    ranges = []
+    for number in sorted({number for number in held if low <= number <= high}):
+        if number > low:
+            ranges.append((low, number - 1))
+        low = number + 1
+    if low <= high:
+        ranges.append((low, high))
+    return tuple(ranges)
+
+
+def _column(values: Iterable[int]) -> Column:
+    column = np.fromiter(values, dtype=np.int64)
+    column.flags.writeable = False
+    return column
+
+
+def _by_number(row: HostEntry, type_: str) -> dict[int, Instance]:
+    found = {instance.number: instance for instance in row.instances if instance.type == type_}
+    return dict(sorted(found.items()))
+
+
+def _domain(row: HostEntry, level: str) -> str:
+    """The host's domain: its own word, else the one that all its instances agree on."""
+    if level == HOST_LEVEL:
+        return row.name
+    told = dict(row.facts.domains).get(level)
+    if told:
+        return told
+    lifted = sorted({dict(instance.domains).get(level, "") for instance in row.instances})
+    return lifted[0] if len(lifted) == 1 else ""
