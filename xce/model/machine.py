@@ -12,7 +12,15 @@ from msgspec import Struct
 
 INITIAL, WAIT, ACTIVE, TERMINAL = "initial", "wait", "active", "terminal"
 IGNORED_REASONS = ("already", "late", "repeat", "moot")
-SOURCES = ("user", "session", "dispatch", "agent", "clock", "coupling")
+SOURCES = {
+    "user": "a user, an operator or a configuration asked for it",
+    "session": "a plan of a session",
+    "dispatch": "the barrier judged a start",
+    "agent": "a host or one of its providers reported it",
+    "clock": "a timer ran out",
+    "coupling": "another machine moved",
+    "rule": "decide judged it: a group's rules, the proof of a death, a takeover",
+}
 
 
 class IllegalTransition(Exception):

@@ -1,8 +1,8 @@
 """All state machines of XCE and their couplings: data only.
 
 States are contract.md's. A state never remembers where it came from; a request is a record, not
-a state, unless something waits for it; reachability belongs to the host. `docs/states.md` is
-drawn from here, the CHECK lists of the database are compared with it, and the random walk of
+a state, unless something waits for it; reachability belongs to the host. `docs/reference/states.md`
+is drawn from here, the CHECK lists of the database are compared with it, and the random walk of
 `tests/tables` plays it against a world of several groups, restarts, silence and leader changes.
 Nothing but `apply` assigns a state.
 """
@@ -28,14 +28,14 @@ JOB = table(
         plan         session  it was placed
         start_failed coupling its start did not pass or broke; it waits again
         start        coupling its first launch was let go
-        finish       coupling its launches ended while its group lives
+        finish       rule     its launches ended while its group lives
         return       coupling its group or itself is run again
         end_done     coupling it is over, well
         end_exited   coupling it is over, otherwise
     """,
     cells="""
-        PENDING:  hold>HELD release=already kill>EXITED plan>STARTING start_failed=moot return=already end_exited>EXITED
-        HELD:     hold=already release>PENDING kill>EXITED end_exited>EXITED return=already start_failed=moot
+        PENDING:  hold>HELD release=already kill>EXITED plan>STARTING start_failed=moot return=already end_done>DONE end_exited>EXITED
+        HELD:     hold=already release>PENDING kill>EXITED end_done>DONE end_exited>EXITED return=already start_failed=moot
         STARTING: kill>ENDING start_failed>PENDING start>RUNNING finish>FINISHED return>PENDING end_done>DONE end_exited>EXITED
         RUNNING:  kill>ENDING start=already start_failed>PENDING finish>FINISHED return>PENDING end_done>DONE end_exited>EXITED
         FINISHED: kill=moot start=late start_failed>PENDING finish=already return>PENDING end_done>DONE end_exited>EXITED
@@ -64,11 +64,11 @@ GROUP = table(
         give_up      clock    a timeout or its retries are used up
         start_failed coupling its start did not pass
         pass         coupling its start passed
-        retract      coupling it is to be run again; what runs is stopped
-        retracted    coupling nothing of it is left; it waits again
-        finish       coupling its verdict is known; what still runs is stopped
-        end_done     coupling nothing of it is left; it ended well
-        end_exited   coupling nothing of it is left; it ended otherwise
+        retract      rule     it is to be run again; what runs is stopped
+        retracted    rule     nothing of it is left; it waits again
+        finish       rule     its verdict is known; what still runs is stopped
+        end_done     rule     nothing of it is left; it ended well
+        end_exited   rule     nothing of it is left; it ended otherwise
     """,
     cells="""
         FORMING:    seal>PENDING kill>EXITED
@@ -118,7 +118,7 @@ LAUNCH = table(
         stop  coupling it is to be gone
         exit  agent    its processes ended after they had been let go
         abort agent    it ended without having been let go
-        lose  coupling proof that nothing of it is left, and no outcome
+        lose  rule     proof that nothing of it is left, and no outcome
     """,
     cells="""
         PREPARING: arm>ARMED start>RUNNING stop>STOPPING exit>EXITED abort>ABORTED lose>LOST
@@ -145,7 +145,7 @@ ATTACHMENT = table(
         fail    agent    the provider could not
         release coupling it is to be gone
         free    agent    the provider confirmed that nothing is left
-        lose    coupling the host's boot ended, or the host was given up
+        lose    rule     the host's boot ended, or the host was given up
     """,
     cells="""
         PROVISIONING: provide>READY fail>FAILED release>RELEASING free>RELEASED lose>RELEASED
@@ -174,10 +174,10 @@ CLAIM = table(
         free    coupling all its attachments are released
     """,
     cells="""
-        PENDING:   bind>BOUND release>RELEASED
-        BOUND:     bind=already expire>EXPIRED fail>FAILED release>RELEASING
-        EXPIRED:   expire=already fail=moot release>RELEASING
-        FAILED:    expire=moot fail=already release>RELEASING
+        PENDING:   bind>BOUND expire>RELEASED release>RELEASED
+        BOUND:     bind=already expire>EXPIRED fail>FAILED release>RELEASING free=moot
+        EXPIRED:   expire=already fail=moot release>RELEASING free=moot
+        FAILED:    expire=moot fail=already release>RELEASING free=moot
         RELEASING: expire=moot fail=moot release=already free>RELEASED
         RELEASED:  expire=moot fail=moot release=moot free=already
     """,
@@ -199,7 +199,7 @@ INSTANCE = table(
         quarantine coupling a provider failed on it
         clear      agent    a provider says that it is free and sound
         miss       agent    held, and missing from its host's report
-        vanish     coupling missing and held by nobody
+        vanish     rule     missing and held by nobody
     """,
     cells="""
         PRESENT:     report=already taint>TAINTED untaint=already quarantine>QUARANTINED clear=already miss>LOST vanish>GONE
@@ -222,7 +222,7 @@ LIVENESS = table(
     events="""
         register  agent    it registered (again)
         reconcile agent    it listed its launches and attachments in this epoch
-        lead      coupling a new leader began; what was heard before is no evidence
+        lead      rule     a new leader began; what was heard before is no evidence
         miss      clock    not heard for suspect_after
         hear      agent    heard again
         grace_end clock    not heard for host_grace
@@ -248,7 +248,7 @@ ADMIN = table(
         drain user     take nothing new
         close user     take nothing
         open  user     take work
-        empty coupling nothing runs on it any more
+        empty rule     nothing runs on it any more
     """,
     cells="""
         OPEN:     drain>DRAINING close>CLOSED open=already empty=moot
@@ -283,10 +283,16 @@ MACHINES: dict[str, Machine] = {
     )
 }  # fmt: skip
 
-# Relations name the entities that follow: `members`, `launches`, `attachments`, `claims` of the
-# start, group, job, launch or claim that moved; `group` is a start's gang, none for a plain job.
-# Conditions: `unused`: no live launch of a consumer is left (release order: processes,
-# attachments, claims); `bare`: no attachment of the claim is left.
+# Relations name the entities that follow what moved, in the order of their ids: `group`, `members`,
+# `launches`, `claims` of a start, job, group or launch (`group` is a start's gang, none for a plain
+# job); `job` of a launch; `attachments` of a claim; `claim`, and `instances` that it holds on the
+# attachment's host, of an attachment; `self`.
+# Conditions, asked when the coupling is reached:
+#   unused  no live launch of a consumer is left, and what the claim lives for is over; a group's
+#           claim lives until its group is RETRACTING, ENDING or over, or the start that made it
+#           FAILED (release order: processes, attachments, claims);
+#   bare    no attachment of the claim is left.
+# A coupling fires only when its event moved the state, never when the cell ignores it.
 COUPLINGS: tuple[Coupling, ...] = (
     Coupling("start", "pass", "group", "group", "pass", "", "a gang runs once a start passed"),
     Coupling("start", "fail", "launches", "launch", "stop", "", "a failed start never runs"),
@@ -294,21 +300,29 @@ COUPLINGS: tuple[Coupling, ...] = (
     Coupling("start", "fail", "members", "job", "start_failed", "", "its members wait again"),
     Coupling("start", "fail", "group", "group", "start_failed", "", "and so does the gang"),
     Coupling("start", "break", "launches", "launch", "stop", "", "what runs of it is stopped"),
+    Coupling("launch", "start", "job", "job", "start", "", "a job runs once a launch of it does"),
     Coupling("launch", "exit", "claims", "claim", "release", "unused", "processes go first"),
     Coupling("launch", "abort", "claims", "claim", "release", "unused", "processes go first"),
     Coupling("launch", "lose", "claims", "claim", "release", "unused", "processes go first"),
     Coupling("claim", "release", "attachments", "attachment", "release", "", "then attachments"),
     Coupling("claim", "release", "self", "claim", "free", "bare", "a claim goes last"),
+    Coupling("attachment", "fail", "claim", "claim", "fail", "", "a claim fails with its provider"),
+    Coupling("attachment", "fail", "instances", "instance", "quarantine", "", "until it is sound"),
+    Coupling("attachment", "free", "claim", "claim", "fail", "", "gone, and nobody had asked"),
     Coupling("attachment", "free", "claim", "claim", "free", "bare", "a claim goes last"),
+    Coupling("attachment", "lose", "claim", "claim", "fail", "", "what it stood on is gone"),
     Coupling("attachment", "lose", "claim", "claim", "free", "bare", "a claim goes last"),
     Coupling("job", "kill", "launches", "launch", "stop", "", "ending a job stops its processes"),
     Coupling("group", "kill", "members", "job", "kill", "", "ending a gang ends its members"),
     Coupling("group", "finish", "launches", "launch", "stop", "", "the verdict stops what runs"),
     Coupling("group", "retract", "launches", "launch", "stop", "", "a gang restarts whole"),
-    Coupling("group", "give_up", "members", "job", "end_exited", "", "nothing of it will run"),
+    Coupling("group", "give_up", "members", "job", "kill", "", "nothing of it will run"),
+    Coupling("group", "retracted", "claims", "claim", "release", "unused", "PENDING holds nothing"),
     Coupling("group", "retracted", "members", "job", "return", "", "all members run again"),
+    Coupling("group", "end_done", "claims", "claim", "release", "unused", "the gang's own go too"),
     Coupling("group", "end_done", "members", "job", "end_done", "", "FINISHED members end with it"),
-    Coupling("group", "end_exited", "members", "job", "end_exited", "", "and so do they here"),
+    Coupling("group", "end_exited", "claims", "claim", "release", "unused", "and so do they here"),
+    Coupling("group", "end_exited", "members", "job", "end_exited", "", "FINISHED members as well"),
 )
 
 LIVE_LAUNCH = LAUNCH.of_kind("initial", "wait", "active")
