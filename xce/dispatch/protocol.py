@@ -117,7 +117,8 @@ class Poll(Message, frozen=True, gc=False, kw_only=True):
 
 
 class Orders(Message, frozen=True, gc=False, kw_only=True):
-    """Orders newer than the poll's stamp. `reconcile`: list your launches and attachments now;
+    """Orders newer than the poll's stamp. `reconcile`: list your launches and attachments now,
+    naming `question`;
     `register`: your incarnation is not the current one, register again."""
 
     protocol: int
@@ -126,6 +127,7 @@ class Orders(Message, frozen=True, gc=False, kw_only=True):
     stamp: int
     orders: tuple[Order, ...] = ()
     reconcile: bool = False
+    question: int = 0
     register: bool = False
     anchor_lsn: int = 0
     anchor_hash: str = ""
@@ -213,6 +215,7 @@ class Reconciled(Message, frozen=True, gc=False, kw_only=True, tag="reconciled")
     same batch or earlier: what the log knows as live here and is not listed is gone."""
 
     seq: int
+    question: int = 0
     launches: tuple[LaunchFound, ...] = ()
     attachments: tuple[AttachmentFound, ...] = ()
 

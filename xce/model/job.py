@@ -101,6 +101,7 @@ class Job(Struct, frozen=True, gc=False, kw_only=True):
     attempt: int = 0
     start: int = 0
     allocation: int = 0
+    launches: tuple[int, ...] = ()
     started_us: int = 0
     ended_us: int = 0
     exit: Exit | None = None

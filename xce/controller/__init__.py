@@ -1,0 +1,1 @@
+"""The controller: one writer that decides, writes down, then lets the world know."""

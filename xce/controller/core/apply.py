@@ -1,0 +1,287 @@
+"""Fold one record into the state: total, never refuses, derives nothing.
+
+A record's facts create the entities that its kind is about; its `then` lists every change. Values
+of changes come as decide made them or as the log holds them: both are converted to the field's
+type, so that a live state and a reloaded one are the same to the last field.
+"""
+
+from collections.abc import Callable
+from typing import Any, get_type_hints
+
+from msgspec import Struct, convert, structs
+
+from xce.controller.core.state import TABLES, Counter, Key, Setting, State
+from xce.model import records as r
+from xce.model.group import Group
+from xce.model.host import Host, Instance
+from xce.model.ids import instance_key
+from xce.model.job import Job
+from xce.model.start import Allocation, Attachment, Claim, Launch, Start
+
+_FIELD_TYPES = {what: get_type_hints(entity) for what, entity in TABLES.items()}
+
+
+def apply(state: State, record: r.Record) -> None:
+    """Make `record` part of `state`."""
+    open_record(state, record)
+    for change in record.body.then:
+        apply_change(state, change)
+    state.index.settle()
+
+
+def open_record(state: State, record: r.Record) -> None:
+    """The part of apply that the record's facts ask for, without its `then`."""
+    state.lsn, state.epoch, state.at_us = record.lsn, record.epoch, record.at_us
+    create = _CREATE.get(record.kind)
+    if create is not None:
+        create(state, record, record.body)
+
+
+def apply_change(state: State, change: r.Change) -> None:
+    """One change of one entity; a change of what is not there any more is nothing."""
+    if change.set is None:
+        state.put(change.what, change.key, None)
+        return
+    entity = state.tables[change.what].get(change.key)
+    if entity is not None:
+        fields = typed_fields(change.what, change.set)
+        state.put(change.what, change.key, structs.replace(entity, **fields))
+
+
+def typed_fields(what: str, values: dict[str, Any]) -> dict[str, Any]:
+    """Values as the entity's fields are declared."""
+    types = _FIELD_TYPES[what]
+    return {name: convert(value, types[name]) for name, value in values.items()}
+
+
+def _count(state: State, name: str, number: int) -> None:
+    if number > state.last(name):
+        state.put("counter", name, Counter(name=name, last=number))
+
+
+def _put(state: State, what: str, key: Key, entity: Struct) -> None:
+    state.put(what, key, entity)
+
+
+
+def _config(state: State, record: r.Record, body: r.ConfigLoaded) -> None:
+    setting = Setting(name="config", lsn=record.lsn, digest=body.digest, config=body.config)
+    _put(state, "setting", "config", setting)
+
+
+def _job(state: State, record: r.Record, body: r.JobSubmitted) -> None:
+    job = Job(
+        key=body.job,
+        spec=body.spec,
+        owner=body.owner,
+        queue=body.queue,
+        priority=body.priority,
+        state="PENDING",
+        submit_us=record.at_us,
+        name=body.name,
+        pending_us=record.at_us,
+    )
+    _count(state, "job", body.job)
+    _put(state, "job", body.job, job)
+
+
+def _group(state: State, record: r.Record, body: r.GroupSubmitted) -> None:
+    group = Group(
+        number=body.group,
+        name=body.name,
+        spec=body.spec,
+        owner=body.owner,
+        queue=body.queue,
+        priority=body.priority,
+        state="FORMING",
+        submit_us=record.at_us,
+        roles=body.roles,
+        pending_us=record.at_us,
+    )
+    _count(state, "group", body.group)
+    _put(state, "group", body.group, group)
+    for role, spec in zip(body.roles, body.member_specs, strict=True):
+        for rank in range(role.count):
+            key = role.first_job + rank
+            _put(state, "job", key, _member(record, body, key, (role.name, rank, spec)))
+        _count(state, "job", role.first_job + role.count - 1)
+
+
+def _member(
+    record: r.Record, body: r.GroupSubmitted, key: int, place: tuple[str, int, str]
+) -> Job:
+    role, rank, spec = place
+    return Job(
+        key=key,
+        spec=spec,
+        owner=body.owner,
+        queue=body.queue,
+        priority=body.priority,
+        state="PENDING",
+        submit_us=record.at_us,
+        name=f"{body.name}/{role}[{rank}]",
+        group=body.group,
+        role=role,
+        rank=rank,
+        pending_us=record.at_us,
+    )
+
+
+def _planned(state: State, record: r.Record, body: r.Planned) -> None:
+    _count(state, "session", body.session)
+    for planned in body.groups:
+        _start(state, record, planned)
+        state.index.settle()
+
+
+def _start(state: State, record: r.Record, planned: r.PlannedGroup) -> None:
+    start = Start(
+        number=planned.start,
+        group=planned.group,
+        kind=planned.kind,
+        state="OPEN",
+        members=tuple(member.job for member in planned.members),
+        launches=tuple(launch.launch for launch in planned.launches),
+        attachments=tuple(attachment.attachment for attachment in planned.attachments),
+        claims=tuple(claim.claim for claim in planned.claims),
+        opened_us=record.at_us,
+        deadline_us=planned.deadline_us,
+        waves=1 + max((launch.wave for launch in planned.launches), default=0),
+    )
+    _count(state, "start", planned.start)
+    _put(state, "start", planned.start, start)
+    launches: dict[int, list[r.LaunchPlan]] = {}
+    for launch in planned.launches:
+        launches.setdefault(launch.job, []).append(launch)
+    for member in planned.members:
+        _allocate(state, record, planned, (member, launches.get(member.job, [])))
+    for claim in planned.claims:
+        _bind(state, record, planned, claim)
+    for attachment in planned.attachments:
+        _count(state, "attachment", attachment.attachment)
+        made = Attachment(
+            number=attachment.attachment,
+            claim=attachment.claim,
+            host=attachment.host,
+            start=planned.start,
+            state="PROVISIONING",
+            provider=attachment.provider,
+            parameters=attachment.parameters,
+        )
+        _put(state, "attachment", attachment.attachment, made)
+
+
+def _allocate(
+    state: State,
+    record: r.Record,
+    planned: r.PlannedGroup,
+    granted: tuple[r.MemberPlan, list[r.LaunchPlan]],
+) -> None:
+    member, launches = granted
+    tasks = {share.host: share.tasks for share in member.shares}
+    allocation = Allocation(
+        number=member.allocation,
+        job=member.job,
+        attempt=member.attempt,
+        shares=member.shares,
+        launches=tuple(launch.launch for launch in launches),
+        generation=record.lsn,
+    )
+    _count(state, "allocation", member.allocation)
+    _put(state, "allocation", member.allocation, allocation)
+    for launch in launches:
+        _count(state, "launch", launch.launch)
+        made = Launch(
+            number=launch.launch,
+            job=member.job,
+            attempt=member.attempt,
+            host=launch.host,
+            start=planned.start,
+            allocation=member.allocation,
+            state="PREPARING",
+            wave=launch.wave,
+            processes=launch.processes,
+            first_rank=launch.first_rank,
+            tasks=tasks[launch.host],
+        )
+        _put(state, "launch", launch.launch, made)
+
+
+def _bind(
+    state: State, record: r.Record, planned: r.PlannedGroup, plan: r.ClaimPlan
+) -> None:
+    owner = next(state.jobs[member.job].owner for member in planned.members)
+    claim = Claim(
+        number=plan.claim,
+        name=plan.name,
+        type=plan.type,
+        scope=plan.scope,
+        owner=owner,
+        state="BOUND",
+        generation=plan.generation,
+        group=planned.group,
+        role=plan.role,
+        job=plan.job,
+        start=planned.start,
+        count=plan.count,
+        holdings=plan.holdings,
+        attachments=tuple(
+            attachment.attachment
+            for attachment in planned.attachments
+            if attachment.claim == plan.claim
+        ),
+        created_us=record.at_us,
+    )
+    _count(state, "claim", plan.claim)
+    _put(state, "claim", plan.claim, claim)
+
+
+def _host(state: State, record: r.Record, body: r.HostRegistered) -> None:
+    """The host and its new instances; what becomes of the old ones is in `then`."""
+    known = state.hosts.get(body.host)
+    host = Host(
+        name=body.host,
+        liveness=known.liveness if known else "JOINING",
+        admin=known.admin if known else "OPEN",
+        incarnation=body.incarnation,
+        boot_id=body.boot_id,
+        facts=body.facts,
+        registered_us=record.at_us,
+        changed_us=record.at_us,
+    )
+    _count(state, "incarnation", body.incarnation)
+    _put(state, "host", body.host, host)
+    for fact in body.facts.instances:
+        key = instance_key(body.host, fact.type, fact.name)
+        old = state.instances.get(key)
+        number = old.number if old else _next_bit(state, body.host, fact.type)
+        made = Instance(
+            key=key,
+            host=body.host,
+            type=fact.type,
+            name=fact.name,
+            number=number,
+            state=old.state if old else "PRESENT",
+            attributes=fact.attributes,
+            domains=fact.domains,
+            sharing=fact.sharing,
+        )
+        _put(state, "instance", key, made)
+
+
+def _next_bit(state: State, host: str, type_name: str) -> int:
+    """The lowest bit of the host's mask that no instance of the type has."""
+    mine = state.index.host_instances.get(host, {})
+    taken = {
+        state.instances[key].number for key in mine if state.instances[key].type == type_name
+    }
+    return next(bit for bit in range(len(taken) + 1) if bit not in taken)
+
+
+_CREATE: dict[str, Callable[[State, r.Record, Any], None]] = {
+    "ConfigLoaded": _config,
+    "JobSubmitted": _job,
+    "GroupSubmitted": _group,
+    "Planned": _planned,
+    "HostRegistered": _host,
+}

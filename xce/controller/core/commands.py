@@ -1,0 +1,180 @@
+"""What may be asked: by users, hosts, sessions and the clock. Values only.
+
+Each command is decided on its own: records, or a Rejection. Every command carries its actor. What
+decide cannot see in memory the loop looks up first and puts in as a fact (`seen`: the answer that
+an earlier request with the same idempotency key got). `blobs` are texts that the records will name
+by hash; they travel in the same transaction.
+"""
+
+from typing import Any
+
+from msgspec import Struct
+
+from xce.dispatch.protocol import Report
+from xce.model.actor import Actor
+from xce.model.config import Config
+from xce.model.group import GroupSpec
+from xce.model.host import HostFacts
+from xce.model.job import Spec
+from xce.scheduler.plan import Placement
+
+
+class Rejection(Struct, frozen=True, gc=False, kw_only=True):
+    """Why a command was refused; a value, for the asker's mistakes.
+
+    `code` is stable (`not_found`, `not_allowed`, `conflict`, `invalid`, `unknown_queue`, ...),
+    `message` one plain sentence, `field` the part of the request at fault, `column` and `line`
+    1-based (0 when they do not apply), `hint` the likely cure, `text` the text that column is in.
+    """
+
+    code: str
+    message: str
+    field: str = ""
+    line: int = 0
+    column: int = 0
+    hint: str = ""
+    text: str = ""
+
+
+class Request(Struct, frozen=True, gc=False, kw_only=True):
+    """Idempotency of a user's request: the client's key and a digest of what it asked.
+    `seen_digest`, `seen_answer` are the loop's look-up of an earlier use of the key."""
+
+    key: str = ""
+    digest: str = ""
+    seen_digest: str = ""
+    seen_answer: dict[str, Any] | None = None
+
+
+class SubmitJob(Struct, frozen=True, gc=False, kw_only=True):
+    """Run a command. `spec.resreq` is the text as written; decide resolves it. `blobs` maps the
+    hashes that the spec names (script, environment) to their bytes. `queue` "" is the default."""
+
+    actor: Actor
+    spec: Spec
+    queue: str = ""
+    priority: int = -1
+    held: bool = False
+    owner: int = -1
+    blobs: dict[str, bytes] = {}
+    request: Request = Request()
+
+
+class SubmitGroup(Struct, frozen=True, gc=False, kw_only=True):
+    """Run a gang: its resolved manifest, and one spec per role (same order as `spec.roles`)."""
+
+    actor: Actor
+    spec: GroupSpec
+    member_specs: tuple[Spec, ...]
+    owner: int = -1
+    blobs: dict[str, bytes] = {}
+    request: Request = Request()
+
+
+class Kill(Struct, frozen=True, gc=False, kw_only=True):
+    """End a job (`job` > 0) or a group. A member's kill ends its group by its failure rules."""
+
+    actor: Actor
+    job: int = 0
+    group: int = 0
+    request: Request = Request()
+
+
+class HoldJob(Struct, frozen=True, gc=False, kw_only=True):
+    """Keep a pending job from being placed, or (`hold` False) let it go again."""
+
+    actor: Actor
+    job: int
+    hold: bool = True
+
+
+class LoadConfig(Struct, frozen=True, gc=False, kw_only=True):
+    """Put a configuration in force; `digest` is of its canonical form."""
+
+    actor: Actor
+    config: Config
+    digest: str
+
+
+class RegisterHost(Struct, frozen=True, gc=False, kw_only=True):
+    """A host (re)joins with what it is."""
+
+    actor: Actor
+    host: str
+    boot_id: str
+    facts: HostFacts
+    agent: str = ""
+
+
+class TakeReport(Struct, frozen=True, gc=False, kw_only=True):
+    """One report of a host; a batch is many commands of one step."""
+
+    actor: Actor
+    host: str
+    incarnation: int
+    report: Report
+
+
+class HostEvent(Struct, frozen=True, gc=False, kw_only=True):
+    """Liveness (`miss hear grace_end`, by the clock) or admin (`drain close open remove`, by
+    people) or `lost`: an operator's audited word that nothing runs there any more."""
+
+    actor: Actor
+    host: str
+    event: str
+    why: str = ""
+
+
+class TimerDue(Struct, frozen=True, gc=False, kw_only=True):
+    """A deadline that the state named has passed; decide checks that it still stands."""
+
+    actor: Actor
+    what: str
+    key: int
+
+
+class CommitPlan(Struct, frozen=True, gc=False, kw_only=True):
+    """A slice of a session's plan: at most 256 groups, re-checked, all or nothing per group."""
+
+    actor: Actor
+    slice: int
+    snapshot_lsn: int
+    snapshot_us: int
+    digest: str
+    placements: tuple[Placement, ...]
+
+
+class EndSession(Struct, frozen=True, gc=False, kw_only=True):
+    """A session that changed something is over."""
+
+    actor: Actor
+    blocked: int
+    stale: int
+    planned: int
+
+
+class StartLeading(Struct, frozen=True, gc=False, kw_only=True):
+    """A controller took over with a new epoch; the first record it writes."""
+
+    actor: Actor
+    holder: str
+    version: str
+    database: str
+    boot_id: str
+    resumed_lsn: int
+
+
+Command = (
+    SubmitJob
+    | SubmitGroup
+    | Kill
+    | HoldJob
+    | LoadConfig
+    | RegisterHost
+    | TakeReport
+    | HostEvent
+    | TimerDue
+    | CommitPlan
+    | EndSession
+    | StartLeading
+)

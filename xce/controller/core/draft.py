@@ -1,0 +1,153 @@
+"""How decide writes: records opened one after the other on a trial of the state.
+
+`draft.open(...)` starts a record: its facts take effect on the trial at once, and all that
+follows (`fire`, `patch`, `drop`) is listed in its `then`. The next `open`, or `close`, ends it.
+`fire` looks the event up in the tables, moves the entity and runs the couplings that the tables
+list for it, depth first and in their order; nothing else moves a state.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import structs
+
+from xce.controller.core.apply import apply_change, open_record
+from xce.controller.core.relations import CONDITIONS, RELATIONS
+from xce.controller.core.state import Key, State
+from xce.model.actor import Actor
+from xce.model.machine import Coupling
+from xce.model.records import Body, Change, Record
+from xce.model.tables import COUPLINGS, MACHINES
+
+# machine -> (table, field that holds its state)
+_HOME = {name: (name, "state") for name in MACHINES} | {
+    "liveness": ("host", "liveness"),
+    "admin": ("host", "admin"),
+}
+
+_COUPLED: dict[tuple[str, str], tuple[Coupling, ...]] = {}
+for _coupling in COUPLINGS:
+    _key = (_coupling.machine, _coupling.event)
+    _COUPLED[_key] = (*_COUPLED.get(_key, ()), _coupling)
+
+
+class Draft:
+    """The records of one command in the making."""
+
+    def __init__(self, state: State, actor: Actor, now_us: int, cause: str = "") -> None:
+        self.state = state
+        self.actor = actor
+        self.now_us = now_us
+        self.records: list[Record] = []
+        self.cause = cause or f"@{state.lsn + 1}"
+        self._head: Record | None = None
+        self._then: list[Change] = []
+        self._entities: dict[str, None] = {}
+
+    # -- records -----------------------------------------------------------------------------
+    def open(self, body: Body, entities: Iterable[str]) -> int:
+        """Begin a record with its facts; gives its lsn."""
+        self.close()
+        kind = type(body).__name__
+        record = Record(
+            lsn=self.state.lsn + 1,
+            epoch=self.state.epoch,
+            at_us=max(self.now_us, self.state.at_us),
+            kind=kind,
+            v=body.V,
+            cause=self.cause,
+            actor=self.actor.text(),
+            entities=(),
+            body=body,
+        )
+        self._head = record
+        self._entities = dict.fromkeys(entities)
+        open_record(self.state, record)
+        return record.lsn
+
+    def close(self) -> list[Record]:
+        """End the record in the making; gives all records so far."""
+        head = self._head
+        if head is not None:
+            self.state.index.settle()
+            body = structs.replace(head.body, then=tuple(self._then))
+            self.records.append(
+                structs.replace(head, body=body, entities=tuple(self._entities))
+            )
+            self._head, self._then = None, []
+        return self.records
+
+    def name(self, *entities: str) -> None:
+        """Also list these entities in the record in the making."""
+        self._entities.update(dict.fromkeys(entities))
+
+    @property
+    def lsn(self) -> int:
+        """The lsn of the record in the making."""
+        return self.state.lsn
+
+    # -- what follows --------------------------------------------------------------------------
+    def fire(self, machine: str, key: Key, event: str, **fields: Any) -> bool:
+        """Let an event reach an entity, with fields to set if it moves; runs its couplings.
+
+        Gives whether it moved; an ignored cell moves nothing. An illegal cell raises.
+        """
+        what, field = _HOME[machine]
+        entity = self.state.tables[what][key]
+        target = MACHINES[machine].next(getattr(entity, field), event, f"{what} {key}")
+        if target is None:
+            return False
+        self._change(what, key, event, {field: target, **fields})
+        for coupling in _COUPLED.get((machine, event), ()):
+            self._couple(what, key, coupling)
+        return True
+
+    def patch(self, what: str, key: Key, **fields: Any) -> None:
+        """Set fields of an entity; no state moves."""
+        self._change(what, key, "", fields)
+
+    def drop(self, what: str, key: Key, event: str) -> None:
+        """Take an entity out of the state."""
+        change = Change(what, key, event, None)
+        self._then.append(change)
+        apply_change(self.state, change)
+
+    def _change(self, what: str, key: Key, event: str, fields: dict[str, Any]) -> None:
+        if self._head is None:
+            raise AssertionError(f"{what} {key} changes outside a record")
+        change = Change(what, key, event, fields)
+        self._then.append(change)
+        apply_change(self.state, change)
+
+    def _couple(self, what: str, key: Key, coupling: Coupling) -> None:
+        holds = CONDITIONS[coupling.when]
+        table = _HOME[coupling.target][0]
+        for target in RELATIONS[what, coupling.relation](self.state, key):
+            if target in self.state.tables[table] and holds(self.state, target):
+                self.fire(coupling.target, target, coupling.target_event, **self._also(coupling))
+
+    def _also(self, coupling: Coupling) -> dict[str, Any]:
+        """Fields that a coupled event always sets: when it was, and what it leaves behind."""
+        return {
+            ("launch", "stop"): {
+                "stop_us": self.now_us,
+                "stop_reason": f"{coupling.machine}_{coupling.event}",
+            },
+            ("claim", "free"): {"holdings": ()},
+            ("job", "start"): {"started_us": self.now_us},
+            ("job", "kill"): {"kill_reason": f"{coupling.machine}_{coupling.event}"},
+            ("job", "end_done"): {"ended_us": self.now_us},
+            ("job", "end_exited"): {"ended_us": self.now_us},
+            ("job", "start_failed"): {**_AGAIN, "pending_us": self.now_us},
+            ("job", "return"): {**_AGAIN, "pending_us": self.now_us},
+        }.get((coupling.target, coupling.target_event), {})
+
+
+_AGAIN: dict[str, Any] = {
+    "start": 0,
+    "allocation": 0,
+    "launches": (),
+    "exit": None,
+    "started_us": 0,
+    "ended_us": 0,
+}

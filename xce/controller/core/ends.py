@@ -1,0 +1,314 @@
+"""How work ends: launches, then members, then groups; success, failure and their rules.
+
+A launch's end gives back its share, then may end its member, then its group. Failures that leave
+others running open a window in which one burst counts as one event; then the first matching rule
+decides. A group ends only when none of its launches is live.
+"""
+
+from xce.controller.core.draft import Draft
+from xce.controller.core.relations import is_over, launches_of_job
+from xce.controller.core.starts import (
+    break_start,
+    fail_start,
+    launch_name,
+    names_of,
+    retry_broken_job,
+    role_ready,
+)
+from xce.controller.core.state import State
+from xce.model.group import FailureRule, Group
+from xce.model.ids import group_text, host_ref, job_text
+from xce.model.job import Exit, Job
+from xce.model.records import FailureNoted, GroupDecided, GroupEnded, LaunchEnded
+from xce.model.start import Launch
+from xce.model.tables import LIVE_LAUNCH
+
+_EVENTS = {"exited": "exit", "signalled": "exit", "aborted": "abort", "lost": "lose"}
+_INFRASTRUCTURE = ("host_lost", "claim_lost")
+_REASONS = {"host_lost": "host_lost", "reboot": "host_lost", "oom": "oom", "run_limit": "run_limit"}
+
+
+def end_launch(draft: Draft, facts: LaunchEnded, host: str) -> None:
+    """A launch is over, by a report or by proof: everything that follows from it."""
+    state = draft.state
+    launch = state.launches[facts.launch]
+    job = state.jobs[launch.job]
+    draft.open(facts, [job_text(job.key), *([group_text(job.group)] if job.group else [])])
+    draft.name(host_ref(host))
+    before = launch.state
+    start = state.starts[launch.start]
+    if before in LIVE_LAUNCH:
+        draft.patch("start", start.number, ended=start.ended + 1)
+    draft.fire(
+        "launch", launch.number, _EVENTS[facts.how], how=facts.how, code=facts.code,
+        cause_of_end=facts.cause_of_end, ran=facts.ran, ended_us=facts.ended_us or draft.now_us,
+        started_us=facts.started_us or launch.started_us,
+    )  # fmt: skip
+    _give_up_share(draft, launch)
+    culprit = (f"{launch_name(state, launch)} on {host}: {_why(facts)}",)
+    if before in ("PREPARING", "ARMED") and facts.ran != "yes":
+        if start.state == "OPEN":
+            fail_start(draft, start.number, facts.cause_of_end or "prepare_failed", culprit)
+        else:
+            break_start(draft, start.number, culprit)
+    _member_progress(draft, launch, _exit_of(facts, before, host))
+
+
+def _why(facts: LaunchEnded) -> str:
+    cause = facts.cause_of_end.replace("_", " ")
+    return f"{facts.how}{f', {cause}' if cause else ''}, seen by {facts.evidence}"
+
+
+def _give_up_share(draft: Draft, launch: Launch) -> None:
+    allocation = draft.state.allocations.get(launch.allocation)
+    if allocation is None:
+        return
+    left = tuple(share for share in allocation.shares if share.host != launch.host)
+    if left:
+        draft.patch("allocation", allocation.number, shares=left)
+    else:
+        draft.drop("allocation", allocation.number, "given_up")
+
+
+def _exit_of(facts: LaunchEnded, before: str, host: str) -> Exit:
+    """What the launch's end means for its job."""
+    if facts.cause_of_end in _REASONS:
+        reason = _REASONS[facts.cause_of_end]
+    elif before == "STOPPING" and facts.how != "exited":
+        reason = "stopped"
+    elif facts.how == "exited":
+        reason = "exit"
+    else:
+        reason = {"signalled": "signal", "lost": "host_lost"}.get(facts.how, "start_lost")
+    return Exit(how=facts.how, code=facts.code, reason=reason, host=host)
+
+
+def is_good(ended: Exit | None) -> bool:
+    """Whether an end counts as success."""
+    return ended is not None and ended.how == "exited" and ended.code == 0
+
+
+def _member_progress(draft: Draft, launch: Launch, ended: Exit) -> None:
+    state = draft.state
+    job = state.jobs[launch.job]
+    if job.start != launch.start:
+        return
+    own = [state.launches[number] for number in job.launches]
+    live = [one for one in own if one.state in LIVE_LAUNCH]
+    if launch.processes:
+        if job.exit is None or (is_good(job.exit) and not is_good(ended)):
+            draft.patch("job", job.key, exit=ended)
+        working = any(one.processes for one in live)
+        if not is_good(ended) or not working:
+            for one in live:
+                draft.fire("launch", one.number, "stop", stop_us=draft.now_us, stop_reason="done")
+    if not live:
+        _end_member(draft, job.key)
+
+
+def _end_member(draft: Draft, key: int) -> None:
+    """All launches of a member's attempt are over."""
+    state = draft.state
+    job = state.jobs[key]
+    if job.group == 0:
+        _end_plain(draft, job)
+        return
+    group = state.groups[job.group]
+    if job.state == "ENDING":
+        draft.fire("job", key, "end_exited", ended_us=draft.now_us)
+    elif group.state in ("RUNNING", "ENDING") and state.starts[job.start].state == "PASSED":
+        draft.fire("job", key, "finish", ended_us=draft.now_us, allocation=0)
+        if group.state == "RUNNING":
+            _finished(draft, group, state.jobs[key])
+    settle_group(draft, job.group)
+
+
+def _end_plain(draft: Draft, job: Job) -> None:
+    if job.state == "ENDING":
+        ended = Exit(how="none", reason=job.kill_reason or "killed") if not job.exit else job.exit
+        draft.fire("job", job.key, "end_exited", ended_us=draft.now_us, exit=ended, allocation=0)
+    elif draft.state.starts[job.start].state == "FAILED":
+        retry_broken_job(draft, job.key)
+    else:
+        event = "end_done" if is_good(job.exit) else "end_exited"
+        draft.fire("job", job.key, event, ended_us=draft.now_us, allocation=0)
+
+
+def _finished(draft: Draft, group: Group, job: Job) -> None:
+    """A member ended while its group runs."""
+    if is_good(job.exit):
+        _ready_when_done(draft, group, job)
+        return
+    if any_live(draft.state, group.number):
+        if not group.window_until_us:
+            until = draft.now_us + draft.state.config.failure_window_us
+            draft.open(
+                FailureNoted(group=group.number, job=job.key, until_us=until),
+                [group_text(group.number), job_text(job.key)],
+            )
+            draft.patch("group", group.number, window_until_us=until)
+    else:
+        classify(draft, group.number)
+
+
+def _ready_when_done(draft: Draft, group: Group, job: Job) -> None:
+    role = draft.state.group_spec(group).role(job.role)
+    if role.ready.kind == "done" and all(
+        is_good(draft.state.jobs[key].exit)
+        for key in draft.state.starts[job.start].members
+        if draft.state.jobs[key].role == job.role
+    ):
+        role_ready(draft, job.start, job.role)
+
+
+def any_live(state: State, number: int) -> bool:
+    """Whether a launch of the group's present start is live."""
+    group = state.groups[number]
+    return bool(group.start) and not is_over(state, group.start)
+
+
+# -- groups ---------------------------------------------------------------------------------------
+
+
+def settle_group(draft: Draft, number: int) -> None:
+    """Take a group on when nothing of it is live: retracted, ended, or all FINISHED."""
+    state = draft.state
+    group = state.groups[number]
+    if any_live(state, number):
+        return
+    if group.state == "RETRACTING":
+        draft.fire(
+            "group", number, "retracted", start=0, pending_us=draft.now_us, window_until_us=0
+        )
+    elif group.state == "ENDING":
+        _end_group(draft, number, group.verdict, group.reason)
+    elif group.state == "RUNNING":
+        members = state.starts[group.start].members
+        if all(state.jobs[key].state == "FINISHED" for key in members):
+            if _undecided(state, group):
+                classify(draft, number)
+            else:
+                _end_group(draft, number, "DONE", "")
+
+
+def _end_group(draft: Draft, number: int, verdict: str, reason: str) -> None:
+    draft.open(
+        GroupEnded(group=number, verdict=verdict, reason=reason), [group_text(number)]
+    )
+    state = draft.state
+    for key in state.groups[number].members():
+        job = state.jobs[key]
+        if job.state == "FINISHED":
+            good = is_good(job.exit) or (verdict == "DONE" and _stopped(job.exit))
+            draft.fire("job", key, "end_done" if good else "end_exited")
+        elif job.exit is None and job.state in ("PENDING", "STARTING", "RUNNING", "HELD"):
+            draft.patch("job", key, exit=Exit(how="none", reason=reason or "not_started"))
+    event = "end_done" if verdict == "DONE" else "end_exited"
+    draft.fire("group", number, event, ended_us=draft.now_us, verdict=verdict, reason=reason)
+
+
+def _stopped(ended: Exit | None) -> bool:
+    return ended is not None and ended.reason == "stopped"
+
+
+# -- failure rules --------------------------------------------------------------------------------
+
+
+def _undecided(state: State, group: Group) -> list[Job]:
+    """Members whose failure no rule has judged yet, in rank order."""
+    jobs = (state.jobs[key] for key in state.starts[group.start].members)
+    return [
+        job
+        for job in jobs
+        if job.state == "FINISHED" and not is_good(job.exit) and job.exit and not job.exit.by
+    ]
+
+
+def classify(draft: Draft, number: int) -> None:
+    """Judge a burst of failures: infrastructure first, then the first rule that matches."""
+    state = draft.state
+    group = state.groups[number]
+    failed = _undecided(state, group)
+    if group.state != "RUNNING" or not failed:
+        return
+    rules = state.group_spec(group).failure_policy
+    judged = [(_rank(rules, group, job), job) for job in failed]
+    (_, index), culprit = min(judged, key=lambda pair: (pair[0], pair[1].ended_us, pair[1].key))
+    rule = rules[index] if index < len(rules) else FailureRule()
+    assert culprit.exit is not None
+    reason = f"{culprit.role}[{culprit.rank}] {_exit_text(culprit.exit)}"
+    delay = _delay_us(rule, group, index)
+    members = tuple(job.key for job in failed)
+    facts = GroupDecided(
+        group=number, rule=index if index < len(rules) else -1, action=rule.action,
+        members=members, reason=reason, not_before_us=draft.now_us + delay if delay else 0,
+    )  # fmt: skip
+    draft.open(facts, [group_text(number), *(job_text(key) for key in members)])
+    _act(draft, number, facts, _spend(group, index, len(rules)))
+    settle_group(draft, number)
+
+
+def _act(draft: Draft, number: int, facts: GroupDecided, spent: tuple[int, ...]) -> None:
+    common = {"window_until_us": 0, "spent": spent}
+    if facts.action == "restart_group":
+        draft.fire("group", number, "retract", not_before_us=facts.not_before_us, **common)
+    elif facts.action == "tolerate":
+        for key in facts.members:
+            ended = draft.state.jobs[key].exit
+            assert ended is not None
+            told = Exit(how=ended.how, code=ended.code, reason=ended.reason, by="tolerated")
+            draft.patch("job", key, exit=told)
+        draft.patch("group", number, **common)
+    else:
+        draft.fire("group", number, "finish", verdict="EXITED", reason=facts.reason, **common)
+
+
+def _rank(rules: tuple[FailureRule, ...], group: Group, job: Job) -> tuple[int, int]:
+    assert job.exit is not None
+    infrastructure = 0 if job.exit.reason in _INFRASTRUCTURE else 1
+    for index, rule in enumerate(rules):
+        if _matches(rule, job.role, job.exit) and _has_budget(rule, group, index):
+            return infrastructure, index
+    return infrastructure, len(rules)
+
+
+def _matches(rule: FailureRule, role: str, ended: Exit) -> bool:
+    if rule.roles and role not in rule.roles:
+        return False
+    if rule.reasons and ended.reason not in rule.reasons:
+        return False
+    if rule.codes and not (
+        ended.how == "exited" and any(low <= ended.code <= high for low, high in rule.codes)
+    ):
+        return False
+    return not rule.signals or (ended.how == "signalled" and str(ended.code) in rule.signals)
+
+
+def _has_budget(rule: FailureRule, group: Group, index: int) -> bool:
+    return rule.max_times < 0 or _spent(group, index) < rule.max_times
+
+
+def _spent(group: Group, index: int) -> int:
+    return group.spent[index] if index < len(group.spent) else 0
+
+
+def _spend(group: Group, index: int, rules: int) -> tuple[int, ...]:
+    return tuple(_spent(group, one) + (1 if one == index else 0) for one in range(rules))
+
+
+def _delay_us(rule: FailureRule, group: Group, index: int) -> int:
+    backoff = rule.backoff
+    if not backoff.first_us:
+        return 0
+    return min(backoff.cap_us, backoff.first_us * backoff.factor ** min(_spent(group, index), 40))
+
+
+def _exit_text(ended: Exit) -> str:
+    if ended.how == "exited":
+        return f"exited with code {ended.code}"
+    if ended.how == "signalled":
+        return f"was ended by signal {ended.code} ({ended.reason})"
+    return f"{ended.how} ({ended.reason})"
+
+
+__all__ = ["any_live", "classify", "end_launch", "is_good", "launches_of_job", "names_of", "settle_group"]

@@ -1,0 +1,208 @@
+"""What the state can be asked without a search: kept in step by every change, checked by folds.
+
+Nothing here is truth: each index can be rebuilt from the tables (`check.py` does and compares).
+They are what keeps work from growing with what it does not touch: who is pending, what lives on
+a host, who holds an instance, how much of a counter is used, which deadline comes next.
+"""
+
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Any
+
+from xce.model.host import Host
+from xce.model.tables import ENDED_GROUP, ENDED_JOB, LIVE_LAUNCH
+
+if TYPE_CHECKING:
+    from xce.controller.core.state import Key, State
+
+LIVE_ATTACHMENT = frozenset({"PROVISIONING", "READY", "FAILED", "RELEASING"})
+Timer = tuple[int, str, int]
+
+
+class Indexes:
+    """Derived views of one state. `version[host]` counts the changes of a
+    host that placement can see: one for each planned group, one for any other record."""
+
+    def __init__(self, state: "State") -> None:
+        self._state = state
+        self.pending_jobs: dict[int, None] = {}
+        self.pending_groups: dict[int, None] = {}
+        self.live_launches: dict[str, dict[int, None]] = {}
+        self.live_attachments: dict[str, dict[int, None]] = {}
+        self.used: dict[str, dict[str, int]] = {}
+        self.holders: dict[str, tuple[str, int]] = {}
+        self.host_instances: dict[str, dict[str, None]] = {}
+        self.version: dict[str, int] = {}
+        self.changes = 0
+        self._touched: dict[str, None] = {}
+        self._trial: dict[str, int] | None = None
+        self._timers: list[Timer] = []
+        self._hooks = {
+            "job": self._job,
+            "group": self._group,
+            "start": self._start,
+            "launch": self._launch,
+            "allocation": self._allocation,
+            "claim": self._claim,
+            "attachment": self._attachment,
+            "host": self._host,
+            "instance": self._instance,
+        }
+
+    def note(self, what: str, key: "Key", old: Any, new: Any) -> None:
+        """One entity changed from `old` to `new` (None: not there)."""
+        hook = self._hooks.get(what)
+        if hook is not None:
+            hook(key, old, new)
+
+    def settle(self) -> None:
+        """Count what was touched since the last call as one change of each host."""
+        for host in self._touched:
+            before = self.version.get(host, 0)
+            if self._trial is not None:
+                self._trial.setdefault(host, before)
+            self.version[host] = before + 1
+        if self._touched:
+            self.changes += 1
+        self._touched = {}
+
+    def begin_trial(self) -> None:
+        """From here on versions are put back at the end and no timer is set."""
+        self._trial = {}
+
+    def end_trial(self) -> None:
+        """Put the hosts' versions back; the tables are already as they were."""
+        self.version.update(self._trial or {})
+        self._trial, self._touched = None, {}
+
+    # -- timers ------------------------------------------------------------------------------
+    def due(self, now_us: int, limit: int = 256) -> list[Timer]:
+        """Take out the timers whose time has come, in order; decide re-checks each of them."""
+        found: list[Timer] = []
+        while self._timers and self._timers[0][0] <= now_us and len(found) < limit:
+            timer = heappop(self._timers)
+            if not found or found[-1] != timer:
+                found.append(timer)
+        return found
+
+    def next_due_us(self) -> int | None:
+        """When the next timer is due."""
+        return self._timers[0][0] if self._timers else None
+
+    def _timer(self, at_us: int, what: str, key: int) -> None:
+        if self._trial is None:
+            heappush(self._timers, (at_us, what, key))
+
+    # -- one hook per table --------------------------------------------------------------------
+    def _job(self, key: Any, old: Any, new: Any) -> None:
+        if new is not None and new.state == "PENDING" and new.group == 0:
+            self.pending_jobs[key] = None
+            if new.not_before_us:
+                self._timer(new.not_before_us, "backoff", key)
+        else:
+            self.pending_jobs.pop(key, None)
+        ended = new is not None and new.state in ENDED_JOB and new.group == 0
+        if ended and (old is None or old.state != new.state):
+            self._timer(new.ended_us + self._state.config.clean_period_us, "retire_job", key)
+
+    def _group(self, key: Any, old: Any, new: Any) -> None:
+        if new is not None and new.state == "PENDING":
+            self.pending_groups[key] = None
+            if new.not_before_us:
+                self._timer(new.not_before_us, "backoff", -key)
+            spec = self._state.group_specs.get(new.spec)
+            if spec is not None and spec.placement_timeout_us:
+                self._timer(new.pending_us + spec.placement_timeout_us, "placement", key)
+        else:
+            self.pending_groups.pop(key, None)
+        if new is None:
+            return
+        if new.window_until_us and (old is None or old.window_until_us != new.window_until_us):
+            self._timer(new.window_until_us, "window", key)
+        if new.state in ENDED_GROUP and (old is None or old.state != new.state):
+            self._timer(new.ended_us + self._state.config.clean_period_us, "retire_group", key)
+
+    def _start(self, key: Any, old: Any, new: Any) -> None:
+        if new is None:
+            return
+        if new.state == "OPEN" and (old is None or old.state != "OPEN"):
+            self._timer(new.deadline_us, "start", key)
+        moved = old is None or old.wave != new.wave
+        if new.state == "PASSED" and moved and new.wave + 1 < new.waves:
+            group = self._state.groups.get(new.group)
+            spec = self._state.group_specs.get(group.spec) if group else None
+            if spec is not None:
+                self._timer(new.wave_opened_us + spec.ready_timeout_us, "wave", key)
+
+    def _launch(self, key: Any, old: Any, new: Any) -> None:
+        host = (new or old).host
+        live = self.live_launches.setdefault(host, {})
+        if new is not None and new.state in LIVE_LAUNCH:
+            live[key] = None
+        else:
+            live.pop(key, None)
+
+    def _attachment(self, key: Any, old: Any, new: Any) -> None:
+        host = (new or old).host
+        live = self.live_attachments.setdefault(host, {})
+        if new is not None and new.state in LIVE_ATTACHMENT:
+            live[key] = None
+        else:
+            live.pop(key, None)
+
+    def _allocation(self, key: Any, old: Any, new: Any) -> None:
+        for share in old.shares if old is not None else ():
+            self._use(share.host, share.counters, -1)
+            self._give_back(share.host, share.instances, ("allocation", key))
+        for share in new.shares if new is not None else ():
+            self._use(share.host, share.counters, 1)
+            self._hold(share.host, share.instances, ("allocation", key))
+
+    def _claim(self, key: Any, old: Any, new: Any) -> None:
+        for holding in old.holdings if old is not None else ():
+            self._use(holding.host, ((holding.counter, holding.amount),), -1)
+            self._give_back(holding.host, (holding.instance,), ("claim", key))
+        for holding in new.holdings if new is not None else ():
+            self._use(holding.host, ((holding.counter, holding.amount),), 1)
+            self._hold(holding.host, (holding.instance,), ("claim", key))
+
+    def _host(self, key: Any, old: Any, new: Any) -> None:
+        if isinstance(new, Host) or old is not None:
+            self._touch(key)
+
+    def _instance(self, key: Any, old: Any, new: Any) -> None:
+        host = (new or old).host
+        mine = self.host_instances.setdefault(host, {})
+        if new is None:
+            mine.pop(key, None)
+        else:
+            mine[key] = None
+        self._touch(host)
+
+    # -- holdings --------------------------------------------------------------------------------
+    def _touch(self, host: str) -> None:
+        self._touched[host] = None
+
+    def _use(self, host: str, counters: Any, sign: int) -> None:
+        used = self.used.setdefault(host, {})
+        for name, amount in counters:
+            if name:
+                used[name] = used.get(name, 0) + sign * amount
+                if not used[name]:
+                    del used[name]
+        self._touch(host)
+
+    def _hold(self, host: str, keys: Any, holder: tuple[str, int]) -> None:
+        for key in keys:
+            if not key:
+                continue
+            other = self.holders.get(key)
+            if other is not None and other != holder:
+                raise AssertionError(f"instance {key} is held by {other} and {holder}")
+            self.holders[key] = holder
+        self._touch(host)
+
+    def _give_back(self, host: str, keys: Any, holder: tuple[str, int]) -> None:
+        for key in keys:
+            if key and self.holders.get(key) == holder:
+                del self.holders[key]
+        self._touch(host)

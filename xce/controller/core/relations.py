@@ -1,0 +1,122 @@
+"""Who follows whom: the relations and conditions that the couplings of the tables name.
+
+Pure look-ups. A relation gives keys in an order that the state fixes (rank order, number order).
+"""
+
+from collections.abc import Callable, Iterable
+
+from xce.controller.core.state import Key, State
+from xce.model.tables import LIVE_LAUNCH
+
+Relation = Callable[[State, Key], Iterable[Key]]
+Condition = Callable[[State, Key], bool]
+
+
+def launches_of_job(state: State, key: Key) -> tuple[int, ...]:
+    """Launches of the job's present attempt, in host order."""
+    return state.jobs[key].launches  # type: ignore[index]
+
+
+def launches_of_group(state: State, key: Key) -> list[int]:
+    """Launches of all present attempts of the group's members, in rank order."""
+    members = state.groups[key].members()  # type: ignore[index]
+    return [launch for job in members for launch in launches_of_job(state, job)]
+
+
+def claims_of_launch(state: State, key: Key) -> list[int]:
+    """Claims of the start that this launch, by ending, may leave without a consumer."""
+    launch = state.launches[key]  # type: ignore[index]
+    start = state.starts[launch.start]
+    return [
+        claim
+        for claim in start.claims
+        if claim in state.claims and state.claims[claim].job in (0, launch.job)
+    ]
+
+
+def consumers_live(state: State, key: Key) -> bool:
+    """Whether a live launch may still use the claim, or what the claim lives for goes on."""
+    claim = state.claims[key]  # type: ignore[index]
+    start = state.starts[claim.start]
+    if claim.job:
+        return any(
+            state.launches[launch].state in LIVE_LAUNCH
+            for launch in launches_of_member(state, start.number, claim.job)
+        )
+    if start.ended < len(start.launches):
+        return True
+    group = state.groups.get(claim.group)
+    gone_on = group is not None and group.state in ("STARTING", "RUNNING")
+    return gone_on and start.state != "FAILED"
+
+
+def launches_of_member(state: State, start: int, job: int) -> tuple[int, ...]:
+    """Launches of one member within a start; a search only for a start that it left."""
+    member = state.jobs.get(job)
+    if member is not None and member.start == start:
+        return member.launches
+    launches = state.starts[start].launches
+    return tuple(launch for launch in launches if state.launches[launch].job == job)
+
+
+def is_over(state: State, start: int) -> bool:
+    """Whether no launch of the start is live."""
+    found = state.starts[start]
+    return found.ended >= len(found.launches)
+
+
+def _unused(state: State, key: Key) -> bool:
+    return not consumers_live(state, key)
+
+
+def _bare(state: State, key: Key) -> bool:
+    claim = state.claims[key]  # type: ignore[index]
+    return claim.state == "RELEASING" and all(
+        state.attachments[number].state == "RELEASED"
+        for number in claim.attachments
+        if number in state.attachments
+    )
+
+
+def _group_of_start(state: State, key: Key) -> tuple[int, ...]:
+    group = state.starts[key].group  # type: ignore[index]
+    return (group,) if group else ()
+
+
+def _claims_of_group(state: State, key: Key) -> list[int]:
+    start = state.starts.get(state.groups[key].start)  # type: ignore[index]
+    return [claim for claim in start.claims if claim in state.claims] if start else []
+
+
+def _instances_of_attachment(state: State, key: Key) -> list[str]:
+    attachment = state.attachments[key]  # type: ignore[index]
+    holdings = state.claims[attachment.claim].holdings
+    return [
+        holding.instance
+        for holding in holdings
+        if holding.host == attachment.host and holding.instance in state.instances
+    ]
+
+
+CONDITIONS: dict[str, Condition] = {
+    "": lambda state, key: True,
+    "unused": _unused,
+    "bare": _bare,
+}
+
+RELATIONS: dict[tuple[str, str], Relation] = {
+    ("start", "group"): _group_of_start,
+    ("start", "launches"): lambda state, key: state.starts[key].launches,  # type: ignore[index]
+    ("start", "claims"): lambda state, key: state.starts[key].claims,  # type: ignore[index]
+    ("start", "members"): lambda state, key: state.starts[key].members,  # type: ignore[index]
+    ("launch", "claims"): claims_of_launch,
+    ("launch", "job"): lambda state, key: (state.launches[key].job,),  # type: ignore[index]
+    ("attachment", "instances"): _instances_of_attachment,
+    ("group", "claims"): _claims_of_group,
+    ("claim", "attachments"): lambda state, key: state.claims[key].attachments,  # type: ignore[index]
+    ("claim", "self"): lambda state, key: (key,),
+    ("attachment", "claim"): lambda state, key: (state.attachments[key].claim,),  # type: ignore[index]
+    ("job", "launches"): launches_of_job,
+    ("group", "members"): lambda state, key: state.groups[key].members(),  # type: ignore[index]
+    ("group", "launches"): launches_of_group,
+}

@@ -1,0 +1,233 @@
+"""The life of a start: judged at its barrier, passed, failed, broken, opened wave by wave.
+
+A start is failed before its pass and broken after it; either way its launches are stopped and can
+never run (again), and its members wait for another start while `start_retries` lasts. Leftovers
+stay with the failed start until their hosts confirm; nobody else waits for them.
+"""
+
+from collections.abc import Iterable
+
+from xce.controller.core.draft import Draft
+from xce.controller.core.state import State
+from xce.dispatch import barrier
+from xce.model.config import RetryConfig
+from xce.model.group import GroupSpec
+from xce.model.ids import claim_text, group_text, job_text
+from xce.model.job import Exit
+from xce.model.records import BarrierPassed, GroupEnded, RoleReady, StartFailed, WaveOpened
+from xce.model.start import Launch, Start
+
+START_FAILED = "start_failed"
+
+
+def names_of(state: State, start: Start) -> list[str]:
+    """How records name a start: its gang, else its plain job."""
+    return [group_text(start.group)] if start.group else [job_text(key) for key in start.members]
+
+
+def host_names(state: State, start: Start) -> list[str]:
+    """Hosts of a start, each once, sorted."""
+    launches = {state.launches[number].host for number in start.launches}
+    attachments = {state.attachments[number].host for number in start.attachments}
+    return sorted(launches | attachments)
+
+
+def launch_name(state: State, launch: Launch) -> str:
+    """A launch for people: `worker[3]` of a gang, `job 12` else."""
+    job = state.jobs[launch.job]
+    return f"{job.role}[{job.rank}]" if job.group else f"job {job_text(job.key)}"
+
+
+def missing_of(state: State, start: Start) -> tuple[str, ...]:
+    """What keeps the start from passing, named."""
+    launches = (state.launches[number] for number in start.launches)
+    attachments = (state.attachments[number] for number in start.attachments)
+    hosts = (state.hosts[name] for name in host_names(state, start))
+    return barrier.missing(
+        [barrier.LaunchSeen(launch_name(state, one), one.state, one.host) for one in launches],
+        [
+            barrier.AttachmentSeen(
+                f"claim {state.claims[one.claim].name} ({claim_text(one.claim)})",
+                one.state,
+                one.host,
+                one.message,
+            )
+            for one in attachments
+        ],
+        [
+            barrier.HostSeen(one.name, one.liveness, one.reconciled_epoch == state.epoch)
+            for one in hosts
+        ],
+    )
+
+
+def judge(draft: Draft, number: int) -> None:
+    """Pass the start if everything stands now; a record of its own, right behind its cause."""
+    start = draft.state.starts[number]
+    if start.state != "OPEN" or not barrier.complete(
+        start.armed, len(start.launches), start.ready, len(start.attachments)
+    ):
+        return
+    if missing_of(draft.state, start):
+        return
+    first = tuple(one for one in start.launches if draft.state.launches[one].wave == 0)
+    facts = BarrierPassed(start=number, armed=start.armed, ready=start.ready, first_wave=first)
+    draft.open(facts, names_of(draft.state, start))
+    let_pass(draft, number, first)
+
+
+def let_pass(draft: Draft, number: int, first: Iterable[int]) -> None:
+    """The pass itself, within the record in the making."""
+    draft.fire(
+        "start", number, "pass", passed_us=draft.now_us, wave=0, wave_opened_us=draft.now_us
+    )
+    group = draft.state.starts[number].group
+    if group and not draft.state.groups[group].started_us:
+        draft.patch("group", group, started_us=draft.now_us)
+    for launch in first:
+        draft.patch("launch", launch, go=True)
+
+
+# -- waves ----------------------------------------------------------------------------------------
+
+
+def role_ready(draft: Draft, number: int, role: str) -> None:
+    """A role of a passed start met its readiness; opens the next wave when that was the last."""
+    start = draft.state.starts[number]
+    if role in start.ready_roles or start.state != "PASSED" or start.waves == 1:
+        return
+    draft.open(RoleReady(start=number, role=role), names_of(draft.state, start))
+    draft.patch("start", number, ready_roles=(*start.ready_roles, role))
+    _open_waves(draft, number)
+
+
+def _open_waves(draft: Draft, number: int) -> None:
+    start = draft.state.starts[number]
+    group = draft.state.groups[start.group]
+    spec = draft.state.group_spec(group)
+    while start.wave + 1 < start.waves and group.state == "RUNNING":
+        wave = start.wave + 1
+        launches = tuple(one for one in start.launches if draft.state.launches[one].wave == wave)
+        needed = _needed(draft.state, spec, launches)
+        if not set(needed) <= set(start.ready_roles):
+            return
+        draft.open(WaveOpened(start=number, wave=wave, launches=launches), names_of(draft.state, start))
+        draft.patch("start", number, wave=wave, wave_opened_us=draft.now_us)
+        for launch in launches:
+            draft.patch("launch", launch, go=True)
+        start = draft.state.starts[number]
+
+
+def _needed(state: State, spec: GroupSpec, launches: Iterable[int]) -> list[str]:
+    roles = dict.fromkeys(state.jobs[state.launches[one].job].role for one in launches)
+    return [needed for role in roles for needed in spec.role(role).depends_on]
+
+
+# -- failing --------------------------------------------------------------------------------------
+
+
+def fail_start(
+    draft: Draft, number: int, reason: str, missing: tuple[str, ...], *, spend: bool = True
+) -> None:
+    """Fail an OPEN start: its members wait again, or end when their retries are used up."""
+    start = draft.state.starts[number]
+    if start.state != "OPEN":
+        return
+    facts = StartFailed(start=number, reason=reason, missing=missing)
+    draft.open(facts, names_of(draft.state, start))
+    draft.fire("start", number, "fail", reason=reason)
+    text = _failure_text(reason, missing)
+    if start.group:
+        _retry_group(draft, start.group, text, spend=spend)
+    else:
+        for key in start.members:
+            _retry_job(draft, key, text, spend=spend)
+
+
+def break_start(draft: Draft, number: int, missing: tuple[str, ...]) -> None:
+    """Break a PASSED start: a launch is proven dead and had never started. No rule is asked."""
+    start = draft.state.starts[number]
+    if start.state != "PASSED":
+        return
+    facts = StartFailed(start=number, reason="start_lost", missing=missing, broken=True)
+    draft.open(facts, names_of(draft.state, start))
+    draft.fire("start", number, "break", reason="start_lost")
+    if not start.group:
+        return
+    group = draft.state.groups[start.group]
+    if group.state != "RUNNING":
+        return
+    text = _failure_text("start_lost", missing)
+    failures = group.start_failures + 1
+    policy = draft.state.group_spec(group).retries
+    fields = {"start_failures": failures, "last_failure": text}
+    if failures > policy.max:
+        draft.fire("group", group.number, "finish", verdict="EXITED", reason=START_FAILED, **fields)
+    else:
+        until = draft.now_us + policy.delay_us(failures)
+        draft.fire("group", group.number, "retract", not_before_us=until, **fields)
+
+
+def retry_broken_job(draft: Draft, key: int) -> None:
+    """A plain job whose passed start broke, all its launches gone: back to the queue, or over."""
+    draft.fire("job", key, "start_failed")
+    _retry_job(draft, key, _failure_text("start_lost", ()), spend=True)
+
+
+def _retry_job(draft: Draft, key: int, text: str, *, spend: bool) -> None:
+    job = draft.state.jobs[key]
+    if job.state != "PENDING":
+        return
+    policy = draft.state.specs[job.spec].retries or draft.state.config.start_retries
+    failures = job.start_failures + (1 if spend else 0)
+    if failures > policy.max:
+        ended = Exit(how="none", reason=START_FAILED)
+        draft.fire(
+            "job", key, "end_exited", exit=ended, ended_us=draft.now_us, last_failure=text,
+            start_failures=failures,
+        )  # fmt: skip
+        return
+    until = draft.now_us + policy.delay_us(failures) if spend else 0
+    draft.patch("job", key, start_failures=failures, last_failure=text, not_before_us=until)
+
+
+def _retry_group(draft: Draft, number: int, text: str, *, spend: bool) -> None:
+    group = draft.state.groups[number]
+    if group.state != "PENDING":
+        return
+    policy = draft.state.group_spec(group).retries
+    failures = group.start_failures + (1 if spend else 0)
+    if failures > policy.max:
+        give_up(draft, number, START_FAILED, text)
+        return
+    until = draft.now_us + policy.delay_us(failures) if spend else 0
+    draft.patch(
+        "group", number, start_failures=failures, last_failure=text, not_before_us=until,
+        pending_us=draft.now_us, start=0,
+    )  # fmt: skip
+
+
+def give_up(draft: Draft, number: int, reason: str, text: str) -> None:
+    """End a pending gang: its placement timeout or its retries are used up."""
+    draft.open(GroupEnded(group=number, verdict="EXITED", reason=reason), [group_text(number)])
+    ended = Exit(how="none", reason=reason)
+    for key in draft.state.groups[number].members():
+        draft.patch("job", key, exit=ended)
+    draft.fire(
+        "group", number, "give_up", verdict="EXITED", reason=reason, last_failure=text,
+        ended_us=draft.now_us,
+    )  # fmt: skip
+
+
+def retry_policy(state: State, start: Start) -> RetryConfig:
+    """How often a start of this kind is tried again."""
+    if start.group:
+        return state.group_spec(state.groups[start.group]).retries
+    own = state.specs[state.jobs[start.members[0]].spec].retries
+    return own or state.config.start_retries
+
+
+def _failure_text(reason: str, missing: tuple[str, ...]) -> str:
+    shown = "; ".join(missing[:3])
+    more = f"; and {len(missing) - 3} more" if len(missing) > 3 else ""
+    return f"{reason}: {shown}{more}" if shown else reason

@@ -1,0 +1,200 @@
+"""The state: tables of frozen entities, and the one way to change them.
+
+Everything that decisions know is here, and all of it is the fold of the log. Entities are never
+changed in place: `put` replaces one, keeps the indexes of `indexes.py` in step and, inside a
+`trial`, remembers how to put everything back. Specs and other interned texts are beside the
+tables: records name them by hash.
+
+Must not know: clocks, files, sockets, the log.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from msgspec import Struct, json
+
+from xce.controller.core.indexes import Indexes
+from xce.model.config import Config
+from xce.model.group import Group, GroupSpec
+from xce.model.host import Host, Instance
+from xce.model.job import Job, Spec
+from xce.model.start import Allocation, Attachment, Claim, Launch, Start
+
+Key = int | str
+
+
+class Counter(Struct, frozen=True, gc=False, kw_only=True):
+    """The last number given out of one kind; never goes back."""
+
+    name: str
+    last: int
+
+
+class Setting(Struct, frozen=True, gc=False, kw_only=True):
+    """The configuration in force, as an entity, so that cuts and digests hold it too."""
+
+    name: str
+    lsn: int
+    digest: str
+    config: Config
+
+
+TABLES: dict[str, type[Struct]] = {
+    "setting": Setting,
+    "counter": Counter,
+    "host": Host,
+    "instance": Instance,
+    "job": Job,
+    "group": Group,
+    "start": Start,
+    "allocation": Allocation,
+    "launch": Launch,
+    "claim": Claim,
+    "attachment": Attachment,
+}
+
+# The field that is an entity's state, by (table, machine).
+STATE_FIELD = {"liveness": ("host", "liveness"), "admin": ("host", "admin")}
+
+
+class State:
+    """The fold of the log up to `lsn`."""
+
+    def __init__(self) -> None:
+        self.lsn = 0
+        self.epoch = 0
+        self.at_us = 0
+        self.tables: dict[str, dict[Key, Any]] = {name: {} for name in TABLES}
+        self.specs: dict[str, Spec] = {}
+        self.group_specs: dict[str, GroupSpec] = {}
+        self.texts: dict[str, bytes] = {}
+        self.index = Indexes(self)
+        self._undo: list[tuple[str, Key, Any]] | None = None
+
+    # -- tables by name, for readers -------------------------------------------------------
+    @property
+    def jobs(self) -> dict[int, Job]:
+        """Live and recently ended jobs by key."""
+        return self.tables["job"]  # type: ignore[return-value]
+
+    @property
+    def groups(self) -> dict[int, Group]:
+        """Live and recently ended groups by number."""
+        return self.tables["group"]  # type: ignore[return-value]
+
+    @property
+    def starts(self) -> dict[int, Start]:
+        """Starts whose jobs are not retired."""
+        return self.tables["start"]  # type: ignore[return-value]
+
+    @property
+    def launches(self) -> dict[int, Launch]:
+        """Launches whose jobs are not retired."""
+        return self.tables["launch"]  # type: ignore[return-value]
+
+    @property
+    def allocations(self) -> dict[int, Allocation]:
+        """What is granted now."""
+        return self.tables["allocation"]  # type: ignore[return-value]
+
+    @property
+    def claims(self) -> dict[int, Claim]:
+        """Claims by number."""
+        return self.tables["claim"]  # type: ignore[return-value]
+
+    @property
+    def attachments(self) -> dict[int, Attachment]:
+        """Attachments by number."""
+        return self.tables["attachment"]  # type: ignore[return-value]
+
+    @property
+    def instances(self) -> dict[str, Instance]:
+        """Instances by key."""
+        return self.tables["instance"]  # type: ignore[return-value]
+
+    @property
+    def hosts(self) -> dict[str, Host]:
+        """Hosts by name."""
+        return self.tables["host"]  # type: ignore[return-value]
+
+    @property
+    def config(self) -> Config:
+        """The configuration in force; the defaults before the first was loaded."""
+        setting = self.tables["setting"].get("config")
+        return setting.config if setting else _DEFAULTS
+
+    @property
+    def config_lsn(self) -> int:
+        """The record that put the configuration in force."""
+        setting = self.tables["setting"].get("config")
+        return setting.lsn if setting else 0
+
+    def last(self, counter: str) -> int:
+        """The last number that `counter` gave out."""
+        found = self.tables["counter"].get(counter)
+        return found.last if found else 0
+
+    def group_spec(self, group: Group) -> GroupSpec:
+        """The resolved manifest of a group."""
+        return self.group_specs[group.spec]
+
+    # -- changing ----------------------------------------------------------------------------
+    def put(self, what: str, key: Key, entity: Struct | None) -> None:
+        """Replace (or, with None, remove) one entity and keep the indexes in step."""
+        table = self.tables[what]
+        old = table.get(key)
+        if self._undo is not None:
+            self._undo.append((what, key, old))
+        if entity is None:
+            table.pop(key, None)
+        else:
+            table[key] = entity
+        self.index.note(what, key, old, entity)
+
+    @contextmanager
+    def trial(self) -> Iterator[None]:
+        """Everything changed inside is put back at the end, whatever happens."""
+        if self._undo is not None:
+            raise AssertionError("a trial inside a trial")
+        before = self.lsn, self.epoch, self.at_us
+        self._undo = []
+        self.index.begin_trial()
+        try:
+            yield
+        finally:
+            undo, self._undo = self._undo, None
+            for what, key, old in reversed(undo):
+                self.put(what, key, old)
+            self.index.end_trial()
+            self.lsn, self.epoch, self.at_us = before
+
+    def intern(self, name: str, text: bytes) -> None:
+        """Keep a blob that records name by hash; typed blobs start with their type's tag."""
+        if name in self.texts or name in self.specs or name in self.group_specs:
+            return
+        if text.startswith(_SPEC_TAG):
+            self.specs[name] = json.decode(text[len(_SPEC_TAG) :], type=Spec)
+        elif text.startswith(_GROUP_TAG):
+            self.group_specs[name] = json.decode(text[len(_GROUP_TAG) :], type=GroupSpec)
+        else:
+            self.texts[name] = text
+
+    def knows(self, name: str) -> bool:
+        """Whether a blob of that name is kept in memory."""
+        return name in self.specs or name in self.texts or name in self.group_specs
+
+
+_SPEC_TAG = b"spec:"
+_GROUP_TAG = b"gang:"
+_DEFAULTS = Config()
+
+
+def spec_blob(spec: Spec) -> bytes:
+    """The bytes under which a job's spec is interned."""
+    return _SPEC_TAG + json.encode(spec)
+
+
+def group_blob(spec: GroupSpec) -> bytes:
+    """The bytes under which a resolved manifest is interned."""
+    return _GROUP_TAG + json.encode(spec)
