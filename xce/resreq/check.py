@@ -16,9 +16,8 @@ from xce.resreq.errors import Code, Remark, ResreqError
 Types = Mapping[str, ResourceType]
 Findings = Iterator[ResreqError | Remark]
 
-_STATUS_VALUES = frozenset(
-    "ok busy lock lockU lockW lockM lockUW lockUM lockWM lockUWM unavail".split()
-)
+_LOCKS = frozenset({"lock", "lockU", "lockW", "lockM", "lockUW", "lockUM", "lockWM", "lockUWM"})
+_STATUS_VALUES = _LOCKS | {"ok", "busy", "unavail"}
 _ARITHMETIC = tree.LEVELS[2] | tree.LEVELS[3]
 
 
@@ -134,7 +133,7 @@ def _infix(node: tree.Infix, types: Types) -> Findings:
     if text is None or node.ops[0] in _ARITHMETIC:
         for term in node.terms:
             yield from _number(term, types)
-        if node.ops[0] in tree.COMPARISONS and not node.ops[0] in _ARITHMETIC:
+        if node.ops[0] in tree.COMPARISONS:
             yield from _fractions(node)
         return
     yield from _text_comparison(node, text, types)
@@ -175,10 +174,11 @@ def _text_comparison(node: tree.Infix, text: tree.Expr, types: Types) -> Finding
 
 def _fractions(node: tree.Infix) -> Findings:
     left, right = node.terms[0], node.terms[-1]
-    if isinstance(left, tree.Name) and left.name == "ut" and isinstance(right, tree.Number):
-        if right.digits > 10**right.places:
-            said = "ut is a fraction from 0.0 to 1.0 here, not a percentage"
-            yield Remark(code="fraction", message=said, column=right.column)
+    if not isinstance(left, tree.Name) or left.name != "ut":
+        return
+    if isinstance(right, tree.Number) and right.digits > 10**right.places:
+        said = "ut is a fraction from 0.0 to 1.0 here, not a percentage"
+        yield Remark(code="fraction", message=said, column=right.column)
 
 
 # --- order, rusage, same -----------------------------------------------------------------------

@@ -68,7 +68,6 @@ class ResreqError(Exception):
         expected: tuple[str, ...] = (),
         hint: str = "",
         text: str = "",
-        lsf_text: str = "",
     ) -> None:
         super().__init__(message)
         self.code = code
@@ -79,13 +78,13 @@ class ResreqError(Exception):
         self.expected = expected
         self.hint = hint
         self.text = text
-        self.lsf_text = lsf_text or LSF_TEXT.get(code, _SYNTAX_TEXT)
+        self.lsf_text = LSF_TEXT.get(code, _SYNTAX_TEXT)
 
     def __str__(self) -> str:
         said = f"column {self.column}: {self.message}"
-        if self.expected:
-            said += f"; expected {_listed(self.expected)}"
-        return f"{said} ({self.hint})" if self.hint else said
+        if self.hint:
+            return f"{said} ({self.hint})"
+        return f"{said}; expected {_listed(self.expected)}" if self.expected else said
 
     def caret(self, text: str = "") -> str:
         """Two lines: the requirement (or a window of it) and a caret under the culprit."""

@@ -8,16 +8,19 @@ length: brackets are counted before the parser sees them and numbers have a long
 import re
 from functools import lru_cache
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
-from lark import Lark
+from lark import Lark, Transformer
 from lark.exceptions import UnexpectedInput
 from msgspec import Struct
 
 from xce.resreq import tree
 from xce.resreq.errors import Code, Remark, ResreqError
 from xce.resreq.syntax.assemble import DEPTH_MAX, Reading, assemble
-from xce.resreq.syntax.build import Builder
+from xce.resreq.syntax.build import RULES
 from xce.resreq.syntax.hints import character_error, syntax_error
+from xce.resreq.syntax.old import OLD_RULES
 
 STRICT, COMPAT = "strict", "compat"
 TEXTS_KEPT = 65_536
@@ -97,11 +100,12 @@ def _read(text: str, reading: Reading) -> object:
 
 @lru_cache(maxsize=1)
 def _grammar() -> Lark:
+    # The parser only looks its callbacks up by name, so a table of functions serves it.
     return Lark(
         (Path(__file__).parent / "grammar.lark").read_text(encoding="utf-8"),
         parser="lalr",
         start=["start", "old_start"],
-        transformer=Builder(),
+        transformer=cast("Transformer[Any, Any]", SimpleNamespace(**RULES, **OLD_RULES)),
         maybe_placeholders=False,
     )
 

@@ -104,14 +104,8 @@ def simple(raw: Sections, reading: Reading, *, inner: bool) -> tree.Simple:
     if inner and made.cu is not None and (made.cu.excl or made.cu.balance):
         word = "excl" if made.cu.excl else "balance"
         said = f"cu[{word}] does not go inside a compound or alternative requirement"
-        raise ResreqError(Code.CONFLICT, said, column=made.cu.column, lsf_text=_CU_TEXT)
+        raise ResreqError(Code.CONFLICT, said, column=made.cu.column)
     return made
-
-
-_CU_TEXT = (
-    "Compound or alternative resource requirements cannot have compute units specified "
-    "with excl or balance"
-)
 
 
 def _note_position(section: Section, index: int, raw: Sections, reading: Reading) -> None:

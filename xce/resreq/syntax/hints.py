@@ -8,6 +8,7 @@ Nothing here changes what is accepted: it only chooses the words of a refusal.
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import cast
 
 from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken
 
@@ -105,7 +106,7 @@ def syntax_error(text: str, error: UnexpectedInput) -> ResreqError:
         column=column,
         end=column + (len(found) if guess.column == 0 else 1),
         found=shown,
-        expected=() if guess.message and guess.hint else _expected(accepted),
+        expected=_expected(accepted),
         hint=guess.hint,
         text=text,
     )
@@ -113,12 +114,12 @@ def syntax_error(text: str, error: UnexpectedInput) -> ResreqError:
 
 def _place(text: str, error: UnexpectedInput) -> tuple[int, set[str]]:
     if isinstance(error, UnexpectedToken):
-        accepted = set(error.accepts or error.expected)
+        accepted = set(error.accepts)
         if error.token.type == "$END":
             return len(text.rstrip()), accepted
         return error.token.start_pos or 0, accepted
     if isinstance(error, UnexpectedCharacters):
-        return error.pos_in_stream or 0, set(error.allowed or ())
+        return cast("int", error.pos_in_stream), set(error.allowed or ())
     assert isinstance(error, UnexpectedEOF)
     return len(text.rstrip()), set(error.expected)
 

@@ -19,6 +19,7 @@ _HTML = re.compile(r"&(gt|lt|amp|quot|apos);")
 _HTML_PLAIN = {"gt": ">", "lt": "<", "amp": "&", "quot": '"', "apos": "'"}
 _OPTION = re.compile(r"-[A-Za-z]")
 _VALUE = re.compile(r"[A-Za-z0-9_.*?:/+-]+")
+_LAST_SIGN = re.compile(r"(&&|\|\||[<>=!]=|\S)$")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
@@ -67,6 +68,12 @@ class Spot:
     def in_select(self) -> bool:
         """Inside select[ ], or in a select without its brackets."""
         return self.section == "select" or (not self.section and "AND" in self.accepted)
+
+    @property
+    def last_sign(self) -> str:
+        """The sign right before the place."""
+        match = _LAST_SIGN.search(self.before)
+        return match.group() if match else ""
 
     def unclosed(self, opening: str, closing: str) -> bool:
         """More `opening` than `closing` before the place."""
@@ -160,13 +167,14 @@ def _stray_closer(spot: Spot) -> Guess | None:
     if opening is None:
         return None
     if spot.before[-1:] in ("[", "{") or (spot.before[-1:] == "(" and spot.found == ")"):
-        what = f"{spot.section}[ ]" if spot.section else f"{spot.before[-1:]} {spot.found}"
+        opened = f"{spot.before[-1:]} {spot.found}"
+        what = f"{spot.section}[ ]" if spot.section and spot.found == "]" else opened
         return Guess(code=Code.EMPTY, message=f"{what} is empty")
     if not spot.unclosed(opening, spot.found):
         said = f"`{spot.found}` without `{opening}`"
         return Guess(code=Code.UNBALANCED, message=said, hint="take it away")
     if spot.before[-1:] in (",", ":", "|", "&"):
-        return Guess(code=Code.EMPTY, message=f"nothing after `{spot.before[-1:]}`")
+        return Guess(code=Code.EMPTY, message=f"nothing after `{spot.last_sign}`")
     if spot.section and spot.found != "]" and "RSQB" in spot.accepted:
         return Guess(code=Code.UNBALANCED, message=f"`{spot.found}` where `]` is due")
     return None
@@ -198,8 +206,19 @@ def _section_name(spot: Spot) -> Guess | None:
 def _braces(spot: Spot) -> Guess | None:
     if spot.found == "{" and spot.before.endswith("{"):
         return Guess(message="`{` twice", hint="was it doubled for a format string?")
-    if spot.found in SECTIONS and re.search(r"\d\s*\*$", spot.before):
-        return Guess(message="a term stands in { }", hint=f"write N*{{{spot.found}[...]}}")
+    if spot.found == "{" and re.search(r"\d\.\d+\s*\*$", spot.before):
+        said = "the number of tasks of a term is whole"
+        return Guess(code=Code.BAD_VALUE, message=said, hint="write 2*{...}")
+    if spot.found == "{" and re.search(r"\{\s*\d+\s*\*$", spot.before):
+        said = "a compound requirement stands inside no other"
+        return Guess(message=said, hint="name all terms side by side: N*{...} + M*{...}")
+    term = re.search(rf"\d\s*\*\s*({'|'.join(SECTIONS)})?$", spot.before)
+    word = term.group(1) or spot.found if term else ""
+    if word in SECTIONS:
+        return Guess(message="a term stands in { }", hint=f"write N*{{{word}[...]}}")
+    if spot.found == "+" and spot.before.startswith("{") and "OR" in spot.accepted:
+        hint = "only the last term may go without its number: write N*{...} + ..."
+        return Guess(message="a term without its number", hint=hint)
     return None
 
 
@@ -231,6 +250,9 @@ def _usage(spot: Spot) -> Guess | None:
     if size_factor(spot.found) is not None and spot.before[-1:].isdigit():
         hint = f"write it without the blank: {spot.before.rsplit('=')[-1]}{spot.found}"
         return Guess(code=Code.BAD_UNIT, message="a blank before the unit", hint=hint)
+    if spot.before.endswith("=") and (spot.found == "]" or spot.found[:1].isalpha()):
+        found = repr(spot.found) if spot.found != "]" else "nothing"
+        return Guess(code=Code.BAD_VALUE, message=f"an amount is a number, not {found}")
     if spot.found == "]" and "EQUAL" in spot.accepted:
         word = _WORD_BEFORE.search(spot.before)
         said = f"{word.group(1) if word else 'it'} has no amount"
@@ -246,18 +268,19 @@ def _value(spot: Spot) -> Guess | None:
         return None
     if spot.found in ("'", '"'):
         return Guess(code=Code.UNBALANCED, message="a quote that is not closed")
-    if spot.found in (".", "*", "?", "]", ")", "-", ":", "/"):
+    if spot.found in (".", "*", "?", "]", ")", "-", ":", "/") and spot.last_sign != "=":
         start = len(spot.before)
         while start and _VALUE.fullmatch(spot.text[start - 1 : start]):
             start -= 1
         word = _VALUE.match(spot.text, start)
-        if word and spot.found in word.group() and re.search(r"[=<>]\s*$", spot.text[:start]):
+        odd = word and not word.group().replace("_", "a").isalnum()
+        if word and odd and re.search(r"[=<>]\s*$", spot.text[:start]):
             hint = f"quote the value: '{word.group()}'"
-            return Guess(message=f"{spot.found!r} in a value without quotes", hint=hint)
+            return Guess(message=f"{word.group()!r} is no plain word", hint=hint)
     if (spot.found[:1].isalnum() or spot.found[:1] == "_") and "AND" in spot.accepted:
         return Guess(message=f"no operator before {spot.found!r}", hint="`&&` joins conditions")
     if not spot.found or spot.found in ("]", ")", "&&", "||"):
-        what = spot.before[-2:].strip() or "the beginning"
+        what = spot.last_sign or "the beginning"
         return Guess(message=f"a condition is missing after `{what}`")
     return None
 
