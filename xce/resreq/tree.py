@@ -23,10 +23,13 @@ class Node(Struct, frozen=True, kw_only=True, gc=False, eq=False):
     column: int = 0
 
     def _said(self) -> tuple[object, ...]:
-        return tuple(getattr(self, field) for field in self.__struct_fields__[1:])
+        return tuple(getattr(self, name) for name in self.__struct_fields__ if name != "column")
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self._said() == other._said()
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
 
     def __hash__(self) -> int:
         return hash((type(self).__name__, self._said()))
