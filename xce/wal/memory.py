@@ -6,7 +6,7 @@ same store is the next one, and both may be open at once, as on PostgreSQL. Noth
 durable. Leadership expires by the `now_us` that its callers pass.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from threading import RLock
 
 from xce.model.records import Record
@@ -146,8 +146,11 @@ class MemoryReader:
 class MemoryLog(MemoryReader):
     """A handle on a `MemoryStore`. Keeps the contract of `port.Log`."""
 
-    def __init__(self, store: MemoryStore | None = None) -> None:
+    def __init__(
+        self, store: MemoryStore | None = None, at_point: Callable[[str], None] | None = None
+    ) -> None:
         super().__init__(store)
+        self._at_point = at_point or (lambda _name: None)
         self._closed = False
 
     def lead(self, holder: str, now_us: int, ttl_us: int) -> int:
@@ -192,6 +195,8 @@ class MemoryLog(MemoryReader):
             self.confirm(batch.epoch)
             rows = codec.encode_all(batch, store.head())
             cut = self._closing(batch, rows)
+            self._at_point("log.begun")
+            self._at_point("log.written")
             store.rows.extend(rows)
             for record in batch.records:
                 for entity in dict.fromkeys(record.entities):
@@ -206,6 +211,7 @@ class MemoryLog(MemoryReader):
                 store.history.setdefault(line.entity, line)
             if cut is not None:
                 store.cuts.append(cut)
+            self._at_point("log.committed")
             return store.head()
 
     def _closing(self, batch: Batch, rows: list[Row]) -> Cut | None:
