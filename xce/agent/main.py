@@ -1,0 +1,99 @@
+"""How an agent process begins and ends.
+
+One agent per host folder, by a lock; a second one says who holds it and leaves. SIGTERM and SIGINT
+end the agent: launches go on under the supervisor, unless the settings say that they are to be
+stopped. Exit codes: 0 told to stop, 1 cannot work here, 7 the controller will not have it.
+"""
+
+import fcntl
+import os
+import signal
+import sys
+import types
+
+from xce.agent.attachments import Attachment, Keeper
+from xce.agent.facts import FactsWrong, read_facts, real_facts
+from xce.agent.link import Refused
+from xce.agent.runtime import Agent
+from xce.agent.settings import AgentConfig, make_folder
+from xce.agent.supervised import SupervisorLost
+from xce.agent.supervisor.journal import JournalDamaged
+from xce.agent.supervisor.kernel import boot_id
+from xce.model.host import HostFacts
+from xce.providers.base import Place
+from xce.providers.registry import make_providers
+
+LEAVE_S = 60.0
+EXIT_WRONG, EXIT_REFUSED = 1, 7
+
+
+class CannotRun(Exception):
+    """The agent cannot work here; the text says why."""
+
+
+def _lock(folder: str) -> int:
+    handle = os.open(f"{folder}/agent.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = os.read(handle, 32).decode().strip() or "another process"
+        raise CannotRun(f"an agent of this host runs already: process {holder}") from None
+    os.ftruncate(handle, 0)
+    os.write(handle, f"{os.getpid()}\n".encode())
+    return handle
+
+
+def _token(config: AgentConfig) -> str:
+    if not config.token_file:
+        return ""
+    with open(config.token_file, encoding="utf-8") as source:
+        return source.read().strip()
+
+
+def _facts(config: AgentConfig) -> HostFacts:
+    return read_facts(config.facts_file, config.host) if config.facts_file else real_facts()
+
+
+def _begin(config: AgentConfig) -> tuple[Agent, int]:
+    folder = make_folder(config)
+    lock = _lock(folder)
+    facts = _facts(config)
+    agent = Agent(config, facts, config.boot_id or boot_id(), _token(config))
+
+    def tell(one: Attachment) -> None:
+        agent.tell_attachment(one)
+
+    place = Place(scratch=f"{folder}/scratch", address=facts.address)
+    providers = make_providers(place, config.exec_providers)
+    agent.begin(Keeper(f"{folder}/attachments", providers, tell))
+    return agent, lock
+
+
+def run_agent(config: AgentConfig) -> int:
+    """Run until told to stop; the exit code."""
+    try:
+        agent, lock = _begin(config)
+    except (CannotRun, FactsWrong, JournalDamaged, SupervisorLost) as error:
+        return _say(config, str(error), EXIT_WRONG)
+    except Refused as error:
+        return _say(config, str(error), EXIT_REFUSED)
+    except OSError as error:
+        return _say(config, f"{error.filename or config.folder}: {error.strerror}", EXIT_WRONG)
+
+    def told(_number: int, _frame: types.FrameType | None) -> None:
+        agent.end("")
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, told)
+    why = agent.wait()
+    drain = config.on_leave == "stop"
+    agent.supervised.leave(drain=drain)
+    if drain:
+        agent.supervised.wait_gone(LEAVE_S)
+    os.close(lock)
+    return _say(config, why, EXIT_REFUSED) if why else 0
+
+
+def _say(config: AgentConfig, why: str, code: int) -> int:
+    print(f"xce agent {config.host}: {why}", file=sys.stderr, flush=True)
+    return code

@@ -1,0 +1,355 @@
+"""The agent at work: register, reconcile, take orders, post reports, until told to stop.
+
+Three threads beside the main one: `orders` keeps the long poll open and hands orders to the
+supervisor and the keeper; `reports` posts what waits in the outbox; the supervisor's reader fills
+the outbox. Nothing is done by an epoch below the highest seen, and a higher one is durable before
+anything is done by it. A poll's stamp is raised only when the orders of the answer are durable.
+"""
+
+import threading
+import time
+from typing import TypeVar
+
+import msgspec
+
+from xce.agent import crashpoint
+from xce.agent.attachments import FAILED, READY, Attachment, Keeper
+from xce.agent.link import Addresses, Line, Refused, Unreachable
+from xce.agent.outbox import Outbox
+from xce.agent.settings import AgentConfig
+from xce.agent.supervised import Supervised, SupervisorLost
+from xce.agent.supervisor.wire import Message
+from xce.dispatch.protocol import (
+    GONE,
+    PROTOCOL,
+    RUNNING,
+    Armed,
+    AttachmentResult,
+    Ended,
+    LaunchFound,
+    LaunchOrder,
+    Orders,
+    Poll,
+    Reconciled,
+    Register,
+    Registered,
+    Report,
+    Reports,
+    ReportsTaken,
+    Started,
+)
+from xce.model.host import HostFacts
+
+REPORTS_MAX = 500
+ANSWER_S = 15.0
+EXPIRY_S = 0.5
+
+Answer = TypeVar("Answer", Registered, Orders, ReportsTaken)
+
+
+class StaleController(Exception):
+    """An answer of an epoch below one that was seen: its sender was replaced."""
+
+
+class Session:
+    """What the agent knows of its standing with the controller; shared by its threads."""
+
+    def __init__(self) -> None:
+        self.epoch = 0
+        self.incarnation = 0
+        self.stamp = 0
+        self.anchor = (0, "")
+        self._changed = threading.Condition()
+
+    def enter(self, incarnation: int) -> None:
+        """The controller knows this agent as its host's present incarnation."""
+        with self._changed:
+            self.incarnation, self.stamp = incarnation, 0
+            self._changed.notify_all()
+
+    def leave(self, incarnation: int) -> None:
+        """That incarnation is over; registering again is due."""
+        with self._changed:
+            if self.incarnation == incarnation:
+                self.incarnation = 0
+
+    def await_incarnation(self) -> int:
+        """The incarnation, as soon as there is one."""
+        with self._changed:
+            self._changed.wait_for(lambda: self.incarnation > 0)
+            return self.incarnation
+
+
+class Agent:
+    """One host's agent."""
+
+    def __init__(self, config: AgentConfig, facts: HostFacts, boot_id: str, token: str) -> None:
+        self.config = config
+        self.outbox = Outbox(time.time_ns() // 1000)
+        self.session = Session()
+        self.supervised = Supervised(config, boot_id, self._heard, self.end)
+        self.keeper: Keeper
+        self.why_ended: str | None = None
+        self._facts = facts
+        self._boot_id = boot_id
+        self._token = token
+        self._addresses = Addresses(config.controllers)
+        self._listed = threading.Event()
+        self._reconcile_due = False
+        self._ended = threading.Event()
+
+    # --- life -----------------------------------------------------------------------------
+
+    def begin(self, keeper: Keeper) -> None:
+        """Bring up supervisor, keeper and threads."""
+        self.keeper = keeper
+        self.supervised.open()
+        self._listed.wait()
+        keeper.start()
+        for name, work in (("orders", self._take_orders), ("reports", self._post_reports)):
+            threading.Thread(target=self._run, args=(work,), name=name, daemon=True).start()
+
+    def _run(self, work: object) -> None:
+        assert callable(work)
+        try:
+            work()
+        except Refused as error:
+            self.end(str(error))
+
+    def end(self, why: str) -> None:
+        """Stop; a text says why when it was not asked for."""
+        if self.why_ended is None:
+            self.why_ended = why
+        self._ended.set()
+
+    def wait(self) -> str:
+        """Until the end: why, "" when it was asked for."""
+        while not self._ended.wait(EXPIRY_S):
+            self.keeper.expire()
+        return self.why_ended or ""
+
+    # --- what the supervisor and the keeper tell ----------------------------------------------
+
+    def _heard(self, event: Message) -> None:
+        what = event["event"]
+        if what == "listed":
+            self._heard_list(event)
+            return
+        known = {"launch": event["launch"], "generation": event["generation"]}
+        if what == "armed":
+            self.outbox.put(Armed, event["launch"], **known)
+        elif what == "started":
+            self.outbox.put(Started, event["launch"], **known, at_us=event["at_us"])
+        elif what == "ended":
+            self.outbox.put(Ended, event["launch"], **known, **_end_fields(event))
+
+    def _heard_list(self, event: Message) -> None:
+        session = self.session
+        session.epoch = max(session.epoch, event["epoch"])
+        if event["anchor_lsn"] > session.anchor[0]:
+            session.anchor = (event["anchor_lsn"], event["anchor_hash"])
+        if self._reconcile_due:
+            self._reconcile_due = False
+            self._put_reconciled(event["launches"])
+        self._listed.set()
+
+    def _put_reconciled(self, launches: list[tuple[int, int, str, int]]) -> None:
+        """Outcomes came before; then everything alive, then what the log may have missed of it."""
+        for one in self.keeper.results():
+            self.tell_attachment(one)
+        found = tuple(
+            LaunchFound(launch=launch, generation=generation, state=state)
+            for launch, generation, state, _ in launches
+        )
+        self.outbox.put(Reconciled, 0, launches=found, attachments=self.keeper.found())
+        for launch, generation, state, started_us in launches:
+            known = {"launch": launch, "generation": generation}
+            if state == "armed":
+                self.outbox.put(Armed, launch, **known)
+            elif started_us:
+                self.outbox.put(Started, launch, **known, at_us=started_us)
+
+    def tell_attachment(self, one: Attachment) -> None:
+        """Report a provider's result."""
+        facts = one.facts
+        ready = one.state == READY
+        self.outbox.put(
+            AttachmentResult,
+            one.number,
+            attachment=one.number,
+            generation=facts["generation"],
+            outcome=str(one.state),
+            value=facts["value"] if ready else "",
+            message=facts["message"] if one.state == FAILED else "",
+        )
+
+    # --- orders -----------------------------------------------------------------------------
+
+    def _take_orders(self) -> None:
+        line = self._line()
+        pause_s = 0.0
+        while True:
+            try:
+                if self.session.incarnation == 0:
+                    self._register(line)
+                self._poll(line)
+                pause_s = 0.0
+            except (Unreachable, StaleController, SupervisorLost):
+                pause_s = min(self.config.retry_cap_s, 2 * pause_s or self.config.retry_first_s)
+                time.sleep(pause_s)
+
+    def _line(self) -> Line:
+        return Line(self._addresses, self._token, self.config.poll_wait_ms / 1000 + ANSWER_S)
+
+    def _ask(self, line: Line, what: str, question: object, kind: type[Answer]) -> Answer:
+        path = f"/v1/agents/{self.config.host}/{what}"
+        body = line.post(path, msgspec.json.encode(question))
+        try:
+            answer = msgspec.json.decode(body, type=kind)
+        except msgspec.DecodeError as error:
+            raise Refused(
+                f"the controller's answer to {what} is not understood: {error}"
+            ) from error
+        if answer.epoch < self.session.epoch:
+            self._addresses.leave(self._addresses.current())
+            raise StaleController
+        return answer
+
+    def _register(self, line: Line) -> None:
+        session = self.session
+        question = Register(
+            protocol=PROTOCOL,
+            host=self.config.host,
+            boot_id=self._boot_id,
+            facts=self._facts,
+            epoch=session.epoch,
+            anchor_lsn=session.anchor[0],
+            anchor_hash=session.anchor[1],
+        )
+        answer = self._ask(line, "register", question, Registered)
+        if answer.protocol != PROTOCOL:
+            raise Refused(f"the controller speaks protocol {answer.protocol}, not {PROTOCOL}")
+        self._see_epoch(answer.epoch)
+        self._reconcile()
+        session.enter(answer.incarnation)
+
+    def _reconcile(self) -> None:
+        self._reconcile_due = True
+        self.supervised.ask({"do": "hello"})
+
+    def _see_epoch(self, epoch: int) -> None:
+        """Durable first, then in force."""
+        if epoch > self.session.epoch:
+            self.supervised.ask({"do": "epoch", "epoch": epoch})
+            self.session.epoch = epoch
+
+    def _poll(self, line: Line) -> None:
+        session = self.session
+        incarnation = session.incarnation
+        question = Poll(
+            protocol=PROTOCOL,
+            host=self.config.host,
+            incarnation=incarnation,
+            epoch=session.epoch,
+            stamp=session.stamp,
+            wait_ms=self.config.poll_wait_ms,
+        )
+        answer = self._ask(line, "poll", question, Orders)
+        self._see_epoch(answer.epoch)
+        if answer.register:
+            session.leave(incarnation)
+            return
+        if answer.orders:
+            crashpoint.reach("order.received")
+            self._obey(answer)
+        session.stamp = answer.stamp
+        if answer.reconcile:
+            self._reconcile()
+
+    def _obey(self, answer: Orders) -> None:
+        """Hand orders on; returns when all of them are durable."""
+        requests: list[Message] = []
+        for order in answer.orders:
+            if isinstance(order, LaunchOrder):
+                requests += _requests(order)
+            else:
+                self.keeper.want(order)
+        self.keeper.commit()
+        if requests:
+            self.supervised.ask(*self._anchor(answer), *requests)
+
+    def _anchor(self, answer: Orders | ReportsTaken) -> list[Message]:
+        if answer.anchor_lsn <= self.session.anchor[0]:
+            return []
+        self.session.anchor = (answer.anchor_lsn, answer.anchor_hash)
+        return [{"do": "anchor", "lsn": answer.anchor_lsn, "hash": answer.anchor_hash}]
+
+    # --- reports ----------------------------------------------------------------------------
+
+    def _post_reports(self) -> None:
+        line = self._line()
+        pause_s = 0.0
+        while True:
+            incarnation = self.session.await_incarnation()
+            reports = self.outbox.batch(REPORTS_MAX, 60.0)
+            if not reports:
+                continue
+            try:
+                good = self._post(line, incarnation, reports)
+            except (Unreachable, StaleController):
+                good = False
+            pause_s = 0.0 if good else min(self.config.retry_cap_s, 2 * pause_s or 0.05)
+            time.sleep(pause_s)
+
+    def _post(self, line: Line, incarnation: int, reports: tuple[Report, ...]) -> bool:
+        """Post a batch; whether the controller took any of it."""
+        session = self.session
+        question = Reports(
+            protocol=PROTOCOL,
+            host=self.config.host,
+            boot_id=self._boot_id,
+            incarnation=incarnation,
+            epoch=session.epoch,
+            reports=reports,
+        )
+        crashpoint.reach("report.before_post")
+        answer = self._ask(line, "reports", question, ReportsTaken)
+        crashpoint.reach("report.after_post")
+        taken = self.outbox.took(answer.taken)
+        ended = [report.launch for report in taken if isinstance(report, Ended)]
+        acks: list[Message] = [{"do": "ack", "launches": ended}] if ended else []
+        self.supervised.send(*self._anchor(answer), *acks)
+        for report in taken:
+            if isinstance(report, AttachmentResult):
+                self.keeper.took(report.attachment, report.outcome)
+        if answer.register:
+            session.leave(incarnation)
+        return bool(taken)
+
+
+def _requests(order: LaunchOrder) -> list[Message]:
+    """What the supervisor is asked for one order."""
+    known: Message = {"launch": order.launch, "generation": order.generation}
+    if order.target == GONE:
+        return [{"do": "stop", **known, "reason": order.stop_reason}]
+    signals: list[Message] = [
+        {"do": "signal", **known, "seq": seq, "name": name} for seq, name in order.signals
+    ]
+    if order.target == RUNNING:
+        go: Message = {"do": "go", **known, "go_env": order.go_env, "task": order.task}
+        return [go, *signals]
+    return [{"do": "prepare", **known, "task": order.task}] if order.task else []
+
+
+def _end_fields(event: Message) -> Message:
+    return {
+        "how": event["how"],
+        "code": event["code"],
+        "cause_of_end": event["cause"],
+        "message": event["message"],
+        "ran": event["ran"],
+        "started_us": event["started_us"],
+        "ended_us": event["ended_us"],
+        "cpu_us": event["cpu_us"],
+        "max_rss_bytes": event["max_rss_bytes"],
+    }

@@ -1,0 +1,43 @@
+"""The few system calls that Python does not offer, resolved before any fork.
+
+`prctl` is looked up once at import: a forked child must not load libraries. Failures raise OSError
+with the call's name; nothing here decides anything.
+"""
+
+import ctypes
+import os
+import signal
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_NO_NEW_PRIVS = 38
+_prctl = ctypes.CDLL(None, use_errno=True).prctl
+
+
+def _call(name: str, option: int, value: int) -> None:
+    arguments = (ctypes.c_ulong(value), ctypes.c_ulong(0), ctypes.c_ulong(0), ctypes.c_ulong(0))
+    if _prctl(option, *arguments) != 0:
+        raise OSError(ctypes.get_errno(), f"prctl({name}) failed")
+
+
+def become_subreaper() -> None:
+    """Adopt every descendant that loses its parent."""
+    _call("PR_SET_CHILD_SUBREAPER", _PR_SET_CHILD_SUBREAPER, 1)
+
+
+def die_with_parent(parent: int) -> None:
+    """Be killed when the parent dies; at once when it is dead already."""
+    _call("PR_SET_PDEATHSIG", _PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def forbid_new_privileges() -> None:
+    """No setuid program gives this process, or what it starts, more rights."""
+    _call("PR_SET_NO_NEW_PRIVS", _PR_SET_NO_NEW_PRIVS, 1)
+
+
+def boot_id() -> str:
+    """What tells one boot of this machine from the next."""
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as source:
+        return source.read().strip()

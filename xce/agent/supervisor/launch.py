@@ -1,0 +1,169 @@
+"""One launch while it lives: its processes, its state, and how its end is told.
+
+States: PREPARING (children get ready), ARMED (all parked), RUNNING (let go), STOPPING (asked or
+failed; TERM was sent), CLEANING (mains gone, the rest of the tree is being killed), ENDED. The
+first process that fails gives the launch its exit. This module decides nothing about order or
+durability: `core` does.
+"""
+
+import os
+import resource
+import signal
+from enum import StrEnum
+from typing import Any
+
+from xce.agent.supervisor.spawn import Process
+from xce.agent.supervisor.tree import Tree
+
+CAUSES = ("killed", "stopped", "oom", "run_limit", "lease")
+
+
+class LaunchState(StrEnum):
+    """How far a launch is. The values of the first four are told to the agent."""
+
+    PREPARING = "preparing"
+    ARMED = "armed"
+    RUNNING = "running"
+    STOPPING = "stopping"
+    CLEANING = "cleaning"
+    ENDED = "ended"
+
+
+TOLD_AS = {LaunchState.CLEANING: "stopping"}
+
+
+def cause_of(reason: str) -> str:
+    """The cause that a stop reason stands for: a known one, a user's kill, else `stopped`."""
+    if reason in CAUSES:
+        return reason
+    return "killed" if reason in ("", "user", "kill") else "stopped"
+
+
+class Launch:
+    """A live launch."""
+
+    def __init__(self, launch: int, generation: int, tree: Tree) -> None:
+        self.launch = launch
+        self.generation = generation
+        self.tree = tree
+        self.state = LaunchState.PREPARING
+        self.processes: list[Process] = []
+        self.wants_go = False
+        self.go_env: dict[str, str] = {}
+        self.started_us = 0
+        self.stop_reason = ""
+        self.cause = ""
+        self.message = ""
+        self.kill_at_s = 0.0
+        self.grace_s = 10.0
+        self.script_path = ""
+        self.clean_tries = 0
+        self.is_recovered = False
+        self._first_failure: Process | None = None
+        self._cpu_us = 0
+        self._rss_bytes = 0
+
+    @property
+    def was_started(self) -> bool:
+        """Whether `started` is in the journal."""
+        return self.started_us > 0
+
+    @property
+    def is_parked(self) -> bool:
+        """Whether every process waits for the go."""
+        return all(process.is_parked for process in self.processes)
+
+    @property
+    def told_state(self) -> str:
+        """The state as the agent's protocol has it."""
+        return TOLD_AS.get(self.state, str(self.state))
+
+    def took_exit(self, pid: int, status: int, usage: resource.struct_rusage) -> None:
+        """A main process was reaped."""
+        self.tree.mains.discard(pid)
+        self._cpu_us += int((usage.ru_utime + usage.ru_stime) * 1_000_000)
+        self._rss_bytes = max(self._rss_bytes, usage.ru_maxrss * 1024)
+        for process in self.processes:
+            if process.pid == pid:
+                process.hear()
+                process.status = status
+                process.close()
+                if status != 0 and self._first_failure is None:
+                    self._first_failure = process
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether a main process ended badly."""
+        return self._first_failure is not None
+
+    @property
+    def complaint(self) -> str:
+        """What a child said that could not get ready, "" when none did."""
+        return next((one.complaint for one in self.processes if one.complaint), "")
+
+    def outcome(self, ended_us: int) -> dict[str, Any]:
+        """The end of this launch, as it is journalled and told."""
+        how, code = self._how()
+        return {
+            "how": how,
+            "code": code,
+            "cause": self._cause(how),
+            "message": self.message,
+            "ran": "yes" if self.was_started else "no",
+            "started_us": self.started_us,
+            "ended_us": ended_us,
+            "cpu_us": self._cpu_us,
+            "max_rss_bytes": self._rss_bytes,
+        }
+
+    def _how(self) -> tuple[str, int]:
+        if not self.was_started:
+            return "aborted", 0
+        if self.is_recovered:
+            return "lost", 0
+        failed = self._first_failure
+        if failed is None or failed.status is None:
+            return "exited", 0
+        if os.WIFSIGNALED(failed.status):
+            return "signalled", os.WTERMSIG(failed.status)
+        return "exited", os.WEXITSTATUS(failed.status)
+
+    def _cause(self, how: str) -> str:
+        if self.cause or how == "aborted":
+            return self.cause
+        if self.has_failed and self.tree.group.oom_kills() > 0:
+            return "oom"
+        return ""
+
+
+def signal_number(name: str) -> int:
+    """`USR1`, `SIGUSR1` or `10` as a number; 0 when there is no such signal."""
+    if name.isdigit():
+        return int(name) if int(name) in signal.valid_signals() else 0
+    text = name.upper() if name.upper().startswith("SIG") else f"SIG{name.upper()}"
+    found = signal.Signals.__members__.get(text)
+    return int(found) if found else 0
+
+
+def unstarted(cause: str, message: str, ended_us: int) -> dict[str, Any]:
+    """The outcome of a launch that never ran."""
+    return _plain("aborted", cause, message, "no", ended_us)
+
+
+def lost(cause: str, message: str, ran: str, ended_us: int, started_us: int) -> dict[str, Any]:
+    """The outcome of a launch that is gone and whose exit nobody saw."""
+    return {**_plain("lost", cause, message, ran, ended_us), "started_us": started_us}
+
+
+def _plain(how: str, cause: str, message: str, ran: str, ended_us: int) -> dict[str, Any]:
+    return {
+        "how": how,
+        "code": 0,
+        "cause": cause,
+        "message": message,
+        "ran": ran,
+        "started_us": 0,
+        "ended_us": ended_us,
+        "cpu_us": 0,
+        "max_rss_bytes": 0,
+    }

@@ -1,0 +1,295 @@
+"""From a task to parked processes: fork, become the user, open the files, wait for the go.
+
+The supervisor is small and has one thread, so a plain fork is safe. Child and supervisor share a
+socket: the child says `R` when it is parked or `E` with a reason, and then waits for one line of
+JSON, the environment that completes its own. Closed without a line means: never run. Everything
+that can fail for a user's mistake fails before the child parks, and is told in words.
+"""
+
+import contextlib
+import json
+import os
+import pwd
+import signal
+import socket
+import sys
+from typing import Any, NoReturn
+
+from xce.agent import crashpoint
+from xce.agent.supervisor import kernel
+from xce.agent.supervisor.cgroup import Group
+from xce.agent.supervisor.tree import COOKIE
+
+DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_CHANNEL = 3
+_RESET = ("SIGCHLD", "SIGPIPE", "SIGTERM", "SIGINT", "SIGHUP", "SIGXFSZ")
+
+
+class Unpreparable(Exception):
+    """The task cannot be prepared; the text says why, for the user."""
+
+
+class Recipe:
+    """A task made ready for forking: whom to become, what to run."""
+
+    def __init__(
+        self, task: dict[str, Any], cookie: str, group: Group, *, allow_root: bool
+    ) -> None:
+        self.task = task
+        self.group = group
+        self.uid, self.gid = _identity(task, allow_root)
+        self.switch = self.uid != os.geteuid()
+        self.user, self.home = _account(self.uid, task["user"])
+        self.env = {
+            "PATH": DEFAULT_PATH,
+            "HOME": self.home,
+            "USER": self.user,
+            "LOGNAME": self.user,
+            **task["env"],
+            COOKIE: cookie,
+        }
+        self.script_path = ""
+
+    def write_script(self, path: str) -> None:
+        """Put the script into a file of the user's that nobody else can write."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        handle = os.open(path, flags, 0o500)
+        try:
+            with open(handle, "w", encoding="utf-8", closefd=False) as out:
+                out.write(self.task["script"])
+            os.fchown(handle, self.uid if self.switch else -1, self.gid if self.switch else -1)
+        finally:
+            os.close(handle)
+        self.script_path = path
+
+    def argv(self) -> list[str]:
+        """What is executed; a script's first line names its interpreter, else it is a shell."""
+        command = [str(word) for word in self.task["command"]]
+        if not self.script_path:
+            return command
+        first = self.task["script"].partition("\n")[0]
+        named = first[2:].split(None, 1) if first.startswith("#!") else []
+        return [*(named or ["/bin/sh"]), self.script_path, *command]
+
+
+def _identity(task: dict[str, Any], allow_root: bool) -> tuple[int, int]:
+    mine = os.geteuid()
+    uid = task["uid"] if task["uid"] >= 0 else mine
+    if uid == 0 and not allow_root:
+        raise Unpreparable("work of uid 0 is refused on this host; --allow-root lets it run")
+    if uid != mine and mine != 0:
+        raise Unpreparable(f"this agent runs as uid {mine} and cannot start work of uid {uid}")
+    return uid, task["gid"] if task["gid"] >= 0 else _primary_group(uid)
+
+
+def _primary_group(uid: int) -> int:
+    try:
+        return pwd.getpwuid(uid).pw_gid
+    except KeyError:
+        return os.getegid() if uid == os.geteuid() else uid
+
+
+def _account(uid: int, name: str) -> tuple[str, str]:
+    try:
+        entry = pwd.getpwuid(uid)
+    except KeyError:
+        return name or str(uid), "/"
+    return entry.pw_name, entry.pw_dir
+
+
+class Process:
+    """One main process of a launch, as its parent sees it."""
+
+    def __init__(self, pid: int, channel: socket.socket) -> None:
+        self.pid = pid
+        self.channel: socket.socket | None = channel
+        self.is_parked = False
+        self.complaint = ""
+        self.status: int | None = None
+
+    def hear(self) -> None:
+        """Read what the child says while it gets ready."""
+        if self.channel is None:
+            return
+        try:
+            said = self.channel.recv(4096)
+        except BlockingIOError:
+            return
+        except OSError:
+            said = b""
+        if said[:1] == b"R":
+            self.is_parked = True
+        elif said:
+            self.complaint = said[1:].decode(errors="replace")
+        else:
+            self.close()
+
+    def let_go(self, go_env: dict[str, str]) -> None:
+        """Send the go; a child that is dead already is found by its status."""
+        if self.channel is not None:
+            with contextlib.suppress(OSError):
+                self.channel.setblocking(True)
+                self.channel.settimeout(5)
+                self.channel.sendall(json.dumps(go_env).encode() + b"\n")
+            self.close()
+
+    def close(self) -> None:
+        """Close the channel; a parked child that gets no go ends itself."""
+        if self.channel is not None:
+            self.channel.close()
+            self.channel = None
+
+
+def fork_process(recipe: Recipe, index: int) -> Process:
+    """Fork one child, which parks itself."""
+    ours, theirs = socket.socketpair()
+    parent = os.getpid()
+    crashpoint.reach("launch.before_fork")
+    pid = os.fork()
+    if pid == 0:
+        _child(recipe, index, theirs.fileno(), parent)
+    theirs.close()
+    ours.setblocking(False)
+    return Process(pid, ours)
+
+
+def _child(recipe: Recipe, index: int, channel: int, parent: int) -> NoReturn:
+    try:
+        _isolate(channel)
+        os.setsid()
+        recipe.group.join()
+        _become(recipe, parent)
+        argv, env = _furnish(recipe, index)
+        os.write(_CHANNEL, b"R")
+        go_env = _await_go()
+        if go_env is not None:
+            crashpoint.reach("launch.before_exec")
+            _run(argv, {**env, **go_env, COOKIE: env[COOKIE]})
+    except Unpreparable as error:
+        _complain(str(error))
+    except OSError as error:
+        _complain(f"{error.filename or 'system call'}: {error.strerror}")
+    finally:
+        os._exit(1)
+    raise AssertionError
+
+
+def _complain(text: str) -> None:
+    with contextlib.suppress(OSError):
+        os.write(_CHANNEL, b"E" + text.encode()[:4000])
+
+
+def _isolate(channel: int) -> None:
+    """Drop everything inherited but the channel, and ordinary signal handling."""
+    signal.set_wakeup_fd(-1)
+    for name in _RESET:
+        signal.signal(getattr(signal, name), signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    if channel != _CHANNEL:
+        os.dup2(channel, _CHANNEL, inheritable=False)
+    os.closerange(_CHANNEL + 1, os.sysconf("SC_OPEN_MAX"))
+
+
+def _become(recipe: Recipe, parent: int) -> None:
+    os.umask(recipe.task["umask"])
+    if recipe.switch:
+        try:
+            os.initgroups(recipe.user, recipe.gid)
+            os.setresgid(recipe.gid, recipe.gid, recipe.gid)
+            os.setresuid(recipe.uid, recipe.uid, recipe.uid)
+        except OSError as error:
+            raise Unpreparable(f"cannot become uid {recipe.uid}: {error.strerror}") from error
+        if os.getresuid() != (recipe.uid,) * 3 or os.getresgid() != (recipe.gid,) * 3:
+            raise Unpreparable(f"did not become uid {recipe.uid}")
+        kernel.forbid_new_privileges()
+    kernel.die_with_parent(parent)
+
+
+def _furnish(recipe: Recipe, index: int) -> tuple[list[str], dict[str, str]]:
+    """Directory, files, command; done as the user."""
+    task = recipe.task
+    cwd = task["cwd"] or recipe.home
+    try:
+        os.chdir(cwd)
+    except OSError as error:
+        raise Unpreparable(f"working directory {cwd}: {error.strerror}") from error
+    _open_files(task)
+    env = dict(recipe.env)
+    env["PWD"] = os.getcwd()
+    env["XCE_RANK"] = str(task["first_rank"] + index)
+    env["XCE_LOCAL_RANK"] = str(index)
+    argv = recipe.argv()
+    if not argv or not argv[0]:
+        raise Unpreparable("there is no command")
+    return [find_command(argv[0], env["PATH"]), *argv], env
+
+
+def _open_files(task: dict[str, Any]) -> None:
+    source = _open("input", task["stdin"] or os.devnull, os.O_RDONLY)
+    out = _open_output("output", task["stdout"])
+    err = _open_output("error output", task["stderr"]) if task["stderr"] else out
+    for number, handle in enumerate((source, out, err)):
+        os.dup2(handle, number, inheritable=True)
+    for handle in {source, out, err}:
+        os.close(handle)
+
+
+def _open_output(what: str, path: str) -> int:
+    return _open(what, path or os.devnull, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+
+
+def _open(what: str, path: str, flags: int) -> int:
+    """Open as the user. A symbolic link as last part is refused; a pipe must have a reader."""
+    flags |= os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
+    if path != os.devnull:
+        flags |= os.O_NOFOLLOW
+    try:
+        handle = os.open(path, flags, 0o666)
+    except OSError as error:
+        is_link = os.path.islink(path)
+        why = "is a symbolic link, which is not followed" if is_link else error.strerror
+        raise Unpreparable(f"{what} file {path}: {why}") from error
+    os.set_blocking(handle, True)
+    return handle
+
+
+def find_command(name: str, path: str) -> str:
+    """The file that a command's name stands for."""
+    if "/" in name:
+        if not os.path.exists(name):
+            raise Unpreparable(f"command not found: {name}")
+        if os.path.isdir(name) or not os.access(name, os.X_OK):
+            raise Unpreparable(f"command is not executable: {name}")
+        return name
+    for folder in path.split(":"):
+        candidate = f"{folder or '.'}/{name}"
+        if os.path.isfile(candidate) and os.access(candidate, os.X_OK):
+            return candidate
+    raise Unpreparable(f"command not found: {name} (PATH is {path})")
+
+
+def _await_go() -> dict[str, str] | None:
+    line = b""
+    while not line.endswith(b"\n"):
+        part = os.read(_CHANNEL, 1 << 16)
+        if not part:
+            return None
+        line += part
+    found = json.loads(line)
+    return {str(key): str(value) for key, value in found.items()}
+
+
+def _run(argv: list[str], env: dict[str, str]) -> NoReturn:
+    try:
+        os.execve(argv[0], argv[1:], env)
+    except OSError as error:
+        code = 127 if isinstance(error, FileNotFoundError) else 126
+        text = f"{argv[0]}: {error.strerror}\n"
+    except ValueError as error:
+        code, text = 126, f"{argv[0]}: {error}\n"
+    with contextlib.suppress(OSError):
+        os.write(2, text.encode(errors="replace"))
+    sys.stderr = None
+    os._exit(code)
