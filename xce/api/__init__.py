@@ -1,0 +1,1 @@
+"""The HTTP face: routes, identity, problems. It decides nothing and keeps nothing."""

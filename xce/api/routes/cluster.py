@@ -1,0 +1,173 @@
+"""What there is: hosts, instances, queues, claims. Reading only."""
+
+from typing import Any
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from xce.api.answers import LIMIT_MAX, answer, cursor_of, page
+from xce.api.ports import Engine, StateView
+from xce.api.problem import Problem
+from xce.api.show import Shown
+from xce.api.usage import Usage
+from xce.model.config import QueueConfig
+from xce.model.host import Host, Instance
+from xce.model.ids import parse_claim
+from xce.model.tables import ENDED_JOB
+
+_LIVENESS = {"JOINING": "unavail", "SUSPECT": "unreach", "DOWN": "unavail", "GONE": "unavail"}
+
+
+class ClusterRoutes:
+    """The routes of hosts, instances, queues and claims over one engine."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def router(self) -> APIRouter:
+        """The routes, documented."""
+        router = APIRouter(tags=["cluster"])
+        add = router.add_api_route
+        add("/v1/hosts", self.hosts, methods=["GET"])
+        add("/v1/instances", self.instances, methods=["GET"])
+        add("/v1/queues", self.queues, methods=["GET"])
+        add("/v1/claims", self.claims, methods=["GET"])
+        add("/v1/claims/{claim}", self.claim, methods=["GET"])
+        return router
+
+    async def hosts(self) -> Response:
+        """Hosts by name with what is taken of them."""
+        await self._engine.settled()
+        state = self._engine.state
+        usage = Usage(state)
+        items = [_host(host, usage) for _, host in sorted(state.hosts.items())]
+        return answer({"items": items, "lsn": state.lsn})
+
+    async def instances(self, host: str = "", type_: str = Query("", alias="type")) -> Response:
+        """Instances with their holders."""
+        await self._engine.settled()
+        state = self._engine.state
+        usage = Usage(state)
+        items = [
+            _instance(one, usage)
+            for one in sorted(state.instances.values(), key=_place)
+            if (not host or one.host == host) and (not type_ or one.type == type_)
+        ]
+        return answer({"items": items, "lsn": state.lsn})
+
+    async def queues(self) -> Response:
+        """Queues by priority, with the tasks in them as LSF counts them."""
+        await self._engine.settled()
+        state = self._engine.state
+        counts = _counts(state)
+        queues = sorted(state.config.queues, key=lambda queue: (-queue.priority, queue.name))
+        items = [_queue(queue, state, counts.get(queue.name, {})) for queue in queues]
+        return answer({"items": items, "lsn": state.lsn})
+
+    async def claims(
+        self,
+        all_: bool = Query(False, alias="all", description="released ones, too"),
+        limit: int = Query(200, ge=1, le=LIMIT_MAX),
+        cursor: str = "",
+    ) -> Response:
+        """Claims by their number."""
+        after = cursor_of(cursor)
+        await self._engine.settled()
+        state = self._engine.state
+        shown = Shown(state)
+        found = [
+            claim
+            for number, claim in sorted(state.claims.items())
+            if number > after and (all_ or claim.state != "RELEASED")
+        ]
+        cut, following = page(found, limit, lambda claim: claim.number)
+        items = [shown.claim(claim) for claim in cut]
+        return answer({"items": items, "next": following, "total": len(found), "lsn": state.lsn})
+
+    async def claim(self, claim: str) -> Response:
+        """One claim."""
+        await self._engine.settled()
+        found = self._engine.state.claims.get(parse_claim(claim) or 0)
+        if found is None:
+            raise Problem("not_found", f"Claim <{claim[:40]}>: No matching claim found")
+        return answer(Shown(self._engine.state).claim(found))
+
+
+def _place(instance: Instance) -> tuple[str, str, int]:
+    return instance.host, instance.type, instance.number
+
+
+def _host(host: Host, usage: Usage) -> dict[str, Any]:
+    totals = dict(host.facts.counters)
+    used = usage.counters.get(host.name, {})
+    tasks = usage.tasks.get(host.name, 0)
+    held = [key for key in usage.holders if key.startswith(f"{host.name}/")]
+    return {
+        "name": host.name,
+        "status": _status(host, totals, tasks),
+        "liveness": host.liveness,
+        "admin": host.admin,
+        "incarnation": host.incarnation,
+        "address": host.facts.address,
+        "slots": totals.get("slots", 0),
+        "tasks": tasks,
+        "jobs": usage.jobs.get(host.name, []),
+        "counters": {
+            name: {"total": total, "used": used.get(name, 0)} for name, total in totals.items()
+        },
+        "instances": len(host.facts.instances),
+        "instances_held": len(held),
+        "attributes": dict(host.facts.attributes),
+        "domains": dict(host.facts.domains),
+        "why": host.why or None,
+    }
+
+
+def _status(host: Host, totals: dict[str, int], tasks: int) -> str:
+    if host.liveness != "UP":
+        return _LIVENESS[host.liveness]
+    if host.admin != "OPEN":
+        return "closed_Adm"
+    full = "slots" in totals and tasks >= totals["slots"]
+    return "closed_Full" if full else "ok"
+
+
+def _instance(instance: Instance, usage: Usage) -> dict[str, Any]:
+    return {
+        "key": instance.key,
+        "host": instance.host,
+        "type": instance.type,
+        "name": instance.name,
+        "state": instance.state,
+        "holder": usage.holders.get(instance.key),
+        "attributes": dict(instance.attributes),
+        "domains": dict(instance.domains),
+        "why": instance.why or None,
+    }
+
+
+def _counts(state: StateView) -> dict[str, dict[str, int]]:
+    """Tasks per queue and LSF word, of the jobs that have not ended."""
+    shown = Shown(state)
+    counts: dict[str, dict[str, int]] = {}
+    for job in state.jobs.values():
+        if job.state in ENDED_JOB:
+            continue
+        tasks = state.specs[job.spec].tasks
+        queue = counts.setdefault(job.queue, {})
+        stat = shown.stat(job)
+        queue[stat] = queue.get(stat, 0) + tasks
+    return counts
+
+
+def _queue(queue: QueueConfig, state: StateView, counts: dict[str, int]) -> dict[str, Any]:
+    return {
+        "name": queue.name,
+        "priority": queue.priority,
+        "description": queue.description,
+        "open": queue.open,
+        "active": queue.active,
+        "default": queue.name == state.config.default_queue,
+        "tasks": sum(counts.values()),
+        "stats": dict(sorted(counts.items())),
+    }

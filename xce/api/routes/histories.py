@@ -1,0 +1,92 @@
+"""Histories: the record chain of one thing, and the log itself by lsn.
+
+A story is what happened to an entity: for each record that names it lsn, time, kind, cause and
+actor, and the changes that are about it. `/v1/events` gives whole records in order and can wait
+for the next one. Bodies hold no environments and scripts: records name those by hash.
+"""
+
+from typing import Any
+
+import msgspec
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from xce.api.answers import LIMIT_MAX, answer, cursor_of
+from xce.api.ports import Engine
+from xce.api.problem import Problem
+from xce.model.records import Change, Record
+
+_FACT_CHARACTERS_MAX = 4_096
+
+
+async def story_of(engine: Engine, entity: str) -> dict[str, Any]:
+    """The story of one entity; a Problem when no record names it."""
+    await engine.settled()
+    records = await engine.story(entity)
+    if not records:
+        raise Problem("not_found", f"no record names {entity}")
+    return {"entity": entity, "records": [_step(record, entity) for record in records]}
+
+
+def _step(record: Record, entity: str) -> dict[str, Any]:
+    key: int | str = int(entity) if entity.isdigit() else entity.lstrip("gc")
+    about = [change for change in record.body.then if str(change.key) == str(key)]
+    return {
+        "lsn": record.lsn,
+        "epoch": record.epoch,
+        "at_us": record.at_us,
+        "kind": record.kind,
+        "cause": record.cause,
+        "actor": record.actor,
+        "changes": [_change(change, entity) for change in about if _named(change, entity)],
+        "facts": _facts(record),
+    }
+
+
+def _named(change: Change, entity: str) -> bool:
+    table = {"g": "group", "c": "claim"}.get(entity[0], "job")
+    return change.what == table
+
+
+def _change(change: Change, entity: str) -> dict[str, Any]:
+    fields = change.set or {}
+    return {"event": change.event, "state": fields.get("state"), "entity": entity}
+
+
+def _facts(record: Record) -> dict[str, Any]:
+    """The body without what follows; a long one is cut to its scalars."""
+    body: dict[str, Any] = msgspec.to_builtins(record.body)
+    body.pop("then", None)
+    if len(msgspec.json.encode(body)) > _FACT_CHARACTERS_MAX:
+        body = {k: v for k, v in body.items() if not isinstance(v, list | dict)}
+    return body
+
+
+class EventRoutes:
+    """The log by lsn."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def router(self) -> APIRouter:
+        """The routes, documented."""
+        router = APIRouter(tags=["events"])
+        router.add_api_route("/v1/events", self.listing, methods=["GET"])
+        return router
+
+    async def listing(
+        self,
+        *,
+        after: str = Query("", description="the lsn of the last record that is known"),
+        limit: int = Query(200, ge=1, le=LIMIT_MAX),
+        wait: float = Query(0.0, ge=0, le=60, description="seconds to wait for a record"),
+    ) -> Response:
+        """Records after an lsn, oldest first; `next` is what to ask with."""
+        lsn = cursor_of(after)
+        await self._engine.settled()
+        if wait and self._engine.state.lsn <= lsn:
+            await self._engine.changed(lsn, wait)
+            await self._engine.settled()
+        records = await self._engine.records(lsn, limit)
+        items = [msgspec.to_builtins(record) for record in records]
+        return answer({"items": items, "next": str(records[-1].lsn if records else lsn)})

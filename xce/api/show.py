@@ -1,0 +1,315 @@
+"""How jobs, groups, claims and hosts are shown: bodies for answers, made from the state alone.
+
+Ids are texts, times microseconds (`_us`), sizes bytes; what a time zone or a column width makes
+of them is the client's business. `stat` is LSF's word for a state, derived and never stored:
+STARTING is PROV until its go is committed, RUNNING is UNKWN while a host of it is down.
+A `Shown` serves one answer and must not be kept: it reads the state it was given.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from xce.api.asks import user_name
+from xce.api.ports import StateView
+from xce.model.group import Group, GroupSpec
+from xce.model.ids import claim_text, group_text, job_index, job_text
+from xce.model.job import Exit, Job, Spec
+from xce.model.outputs import outputs_of
+from xce.model.start import Allocation, Claim, Launch, Start
+from xce.model.tables import ENDED_GROUP, ENDED_JOB
+from xce.scheduler.reasons import PendReason, hosts_text
+
+Body = dict[str, Any]
+
+_STAT = {
+    "PENDING": "PEND",
+    "HELD": "PSUSP",
+    "STARTING": "PROV",
+    "RUNNING": "RUN",
+    "FINISHED": "FIN",
+    "ENDING": "RUN",
+    "DONE": "DONE",
+    "EXITED": "EXIT",
+}
+STATS = ("PEND", "PSUSP", "PROV", "RUN", "UNKWN", "ZOMBI", "FIN", "DONE", "EXIT")
+SIGNAL_BASE = 128
+
+
+class Shown:
+    """Bodies of one answer."""
+
+    def __init__(self, state: StateView) -> None:
+        self.state = state
+
+    # -- jobs --------------------------------------------------------------------------------
+    def stat(self, job: Job) -> str:
+        """LSF's word for the job's state."""
+        if job.state == "STARTING":
+            return "RUN" if any(launch.go for launch in self.launches(job)) else "PROV"
+        if job.state in ("RUNNING", "ENDING") and self._silent(job):
+            return "ZOMBI" if job.state == "ENDING" and job.kill_reason else "UNKWN"
+        return _STAT[job.state]
+
+    def job(self, job: Job, spec: Spec | None = None) -> Body:
+        """One job, whole."""
+        spec = spec or self.state.specs[job.spec]
+        files = outputs_of(spec, job)
+        return {
+            **self.job_line(job, spec),
+            "index": job_index(job.key),
+            "group": group_text(job.group) if job.group else None,
+            "role": job.role or None,
+            "rank": job.rank if job.group else None,
+            "command": list(spec.command),
+            "script": bool(spec.script),
+            "cwd": spec.cwd,
+            "stdin": files.stdin or None,
+            "stdout": files.stdout,
+            "stderr": files.stderr or files.stdout,
+            "resreq": spec.resreq,
+            "run": spec.run,
+            "attempt": job.attempt,
+            "start": job.start or None,
+            "exit": None if job.exit is None else msgspec.to_builtins(job.exit),
+            "kill_reason": job.kill_reason or None,
+            "last_failure": job.last_failure or None,
+        }
+
+    def job_line(self, job: Job, spec: Spec | None = None) -> Body:
+        """One job as lists show it."""
+        spec = spec or self.state.specs[job.spec]
+        return {
+            "id": job_text(job.key),
+            "name": job.name,
+            "user": user_name(job.owner),
+            "owner": job.owner,
+            "queue": job.queue,
+            "priority": job.priority,
+            "state": job.state,
+            "stat": self.stat(job),
+            "group": group_text(job.group) if job.group else None,
+            "tasks": spec.tasks,
+            "hosts": self.hosts_of(job),
+            "submit_us": job.submit_us,
+            "started_us": job.started_us or None,
+            "ended_us": job.ended_us or None,
+            "exit_code": exit_code(job.exit),
+        }
+
+    def hosts_of(self, job: Job) -> list[Body]:
+        """Where the job is, share by share."""
+        granted = self.allocation(job)
+        if granted is None:
+            return []
+        return [
+            {"host": share.host, "tasks": share.tasks, "instances": list(share.instances)}
+            for share in granted.shares
+        ]
+
+    def allocation(self, job: Job) -> Allocation | None:
+        """What the job has now."""
+        return self.state.allocations.get(job.allocation) if job.allocation else None
+
+    def launches(self, job: Job) -> list[Launch]:
+        """The launches of the job's allocation."""
+        granted = self.allocation(job)
+        if granted is None:
+            return []
+        known = self.state.launches
+        return [known[number] for number in granted.launches if number in known]
+
+    def _silent(self, job: Job) -> bool:
+        granted = self.allocation(job)
+        hosts = self.state.hosts
+        return granted is not None and any(
+            share.host in hosts and hosts[share.host].liveness == "DOWN" for share in granted.shares
+        )
+
+    # -- groups ------------------------------------------------------------------------------
+    def group(self, group: Group) -> Body:
+        """One gang, with its newest start."""
+        spec = self.state.group_specs[group.spec]
+        start = self.state.starts.get(group.start)
+        return {
+            **self.group_line(group),
+            "topology": msgspec.to_builtins(spec.topology),
+            "verdict": group.verdict or None,
+            "reason": group.reason or None,
+            "last_failure": group.last_failure or None,
+            "start_failures": group.start_failures,
+            "not_before_us": group.not_before_us or None,
+            "start": None if start is None else self._start(start),
+            "roles": [self._role(group, spec, name) for name in self._role_names(group)],
+            "claims": [self.claim(claim) for claim in self.claims_of(group.number)],
+        }
+
+    def group_line(self, group: Group) -> Body:
+        """One gang as lists show it."""
+        jobs = [self.state.jobs[key] for key in group.members() if key in self.state.jobs]
+        counts: dict[str, int] = {}
+        for job in jobs:
+            stat = self.stat(job)
+            counts[stat] = counts.get(stat, 0) + 1
+        return {
+            "id": group_text(group.number),
+            "name": group.name,
+            "user": user_name(group.owner),
+            "owner": group.owner,
+            "queue": group.queue,
+            "priority": group.priority,
+            "state": group.state,
+            "members": sum(role.count for role in group.roles),
+            "stats": dict(sorted(counts.items())),
+            "submit_us": group.submit_us,
+            "started_us": group.started_us or None,
+            "ended_us": group.ended_us or None,
+            "exit_code": self.group_code(group, jobs),
+        }
+
+    def group_code(self, group: Group, jobs: list[Job]) -> int | None:
+        """0 for DONE; else the first member's code that is not 0, else 1; None while it lives."""
+        if group.state not in ENDED_GROUP:
+            return None
+        if group.state == "DONE":
+            return 0
+        return next((code for job in jobs if (code := exit_code(job.exit))), 1)
+
+    def members(self, group: Group) -> list[Body]:
+        """Every member with its launches: who is placed where, and who is ARMED."""
+        return [
+            {
+                **self.job(job),
+                "launches": [_launch(launch) for launch in self.launches(job)],
+                "claims": [
+                    self.claim(claim) for claim in self.claims_of(group.number) if claim.job == key
+                ],
+            }
+            for key in group.members()
+            if (job := self.state.jobs.get(key)) is not None
+        ]
+
+    def claims_of(self, group: int) -> list[Claim]:
+        """The gang's claims that still live, in the order of their numbers."""
+        return [
+            claim
+            for _, claim in sorted(self.state.claims.items())
+            if claim.group == group and claim.state != "RELEASED"
+        ]
+
+    def _role_names(self, group: Group) -> list[str]:
+        return [role.name for role in group.roles]
+
+    def _role(self, group: Group, spec: GroupSpec, name: str) -> Body:
+        role = spec.role(name)
+        span = next(span for span in group.roles if span.name == name)
+        return {
+            "name": name,
+            "count": role.count,
+            "min": role.min,
+            "first_job": job_text(span.first_job),
+            "depends_on": list(role.depends_on),
+            "ready": role.ready.kind,
+        }
+
+    def _start(self, start: Start) -> Body:
+        attachments = [
+            {"id": number, "claim": claim_text(one.claim), "host": one.host, "state": one.state}
+            | {"provider": one.provider, "value": one.value, "message": one.message}
+            for number in start.attachments
+            if (one := self.state.attachments.get(number)) is not None
+        ]
+        return {
+            "number": start.number,
+            "kind": start.kind,
+            "state": start.state,
+            "launches": len(start.launches),
+            "armed": start.armed,
+            "attachments": attachments,
+            "ready": start.ready,
+            "wave": start.wave,
+            "waves": start.waves,
+            "deadline_us": start.deadline_us,
+            "passed_us": start.passed_us or None,
+            "reason": start.reason or None,
+        }
+
+    # -- claims --------------------------------------------------------------------------------
+    def claim(self, claim: Claim) -> Body:
+        """One claim with its attachments."""
+        attached = [
+            one for number in claim.attachments if (one := self.state.attachments.get(number))
+        ]
+        ready = all(one.state == "READY" for one in attached)
+        return {
+            "id": claim_text(claim.number),
+            "name": claim.name,
+            "type": claim.type,
+            "scope": claim.scope,
+            "state": claim.state,
+            "ready": claim.state == "BOUND" and ready,
+            "owner": claim.owner,
+            "user": user_name(claim.owner),
+            "generation": claim.generation,
+            "group": group_text(claim.group) if claim.group else None,
+            "role": claim.role or None,
+            "job": job_text(claim.job) if claim.job else None,
+            "holdings": [msgspec.to_builtins(holding) for holding in claim.holdings],
+            "attachments": [
+                {"host": one.host, "state": one.state, "value": one.value, "message": one.message}
+                for one in attached
+            ],
+            "why": claim.why or None,
+        }
+
+
+def _launch(launch: Launch) -> Body:
+    return {
+        "id": launch.number,
+        "host": launch.host,
+        "state": launch.state,
+        "wave": launch.wave,
+        "go": launch.go,
+        "processes": launch.processes,
+        "first_rank": launch.first_rank,
+    }
+
+
+def exit_code(ended: Exit | None) -> int | None:
+    """The code that a shell would show; None where nothing ran to an end of its own."""
+    if ended is None or ended.how not in ("exited", "signalled"):
+        return None
+    return ended.code if ended.how == "exited" else SIGNAL_BASE + ended.code
+
+
+def ended(entity: Job | Group) -> bool:
+    """Whether it is over."""
+    return entity.state in (ENDED_JOB if isinstance(entity, Job) else ENDED_GROUP)
+
+
+def reason_body(reason: PendReason | None) -> Body | None:
+    """A pend reason with its sentence."""
+    if reason is None:
+        return None
+    told: Body = msgspec.to_builtins(reason)
+    return {**told, "text": reason.text(), "hosts_text": hosts_text(reason)}
+
+
+def retired(body: Mapping[str, Any], state: StateView) -> Body:
+    """Retired work as it would be shown: from the fields that history kept."""
+    shown = Shown(state)
+    if "job" in body:
+        job = msgspec.convert(body["job"], Job)
+        return {**shown.job(job, msgspec.convert(body["spec"], Spec)), "retired": True}
+    group = msgspec.convert(body["group"], Group)
+    line = shown.group_line(group)
+    return {
+        **line,
+        "verdict": group.verdict,
+        "reason": group.reason or None,
+        "last_failure": group.last_failure or None,
+        "roles": [{"name": r.name, "count": r.count} for r in group.roles],
+        "claims": [],
+        "retired": True,
+    }
