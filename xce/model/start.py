@@ -46,7 +46,8 @@ class Allocation(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Launch(Struct, frozen=True, gc=False, kw_only=True):
-    """One attempt on one host. `go`: its wave was opened by a committed record. `signal_seq`
+    """One attempt on one host. `go`: its wave was opened by a committed record; `probed`: its host
+    saw its readiness. `signal_seq`
     numbers the signals asked so far. `ran`: yes, no or unknown, once it ended."""
 
     number: int
@@ -61,6 +62,7 @@ class Launch(Struct, frozen=True, gc=False, kw_only=True):
     first_rank: int
     tasks: int
     go: bool = False
+    probed: bool = False
     stop_reason: str = ""
     stop_us: int = 0
     signals: tuple[tuple[int, str], ...] = ()

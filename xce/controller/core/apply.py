@@ -278,7 +278,12 @@ def _next_bit(state: State, host: str, type_name: str) -> int:
     return next(bit for bit in range(len(taken) + 1) if bit not in taken)
 
 
+def _leader(state: State, record: r.Record, body: r.LeaderStarted) -> None:
+    _count(state, "leader_us", record.at_us)
+
+
 _CREATE: dict[str, Callable[[State, r.Record, Any], None]] = {
+    "LeaderStarted": _leader,
     "ConfigLoaded": _config,
     "JobSubmitted": _job,
     "GroupSubmitted": _group,

@@ -17,13 +17,15 @@ from xce.controller.core.state import Key, State
 from xce.model.actor import Actor
 from xce.model.machine import Coupling
 from xce.model.records import Body, Change, Record
-from xce.model.tables import COUPLINGS, MACHINES
+from xce.model.tables import COUPLINGS, ENDED_GROUP, ENDED_JOB, MACHINES
 
 # machine -> (table, field that holds its state)
 _HOME = {name: (name, "state") for name in MACHINES} | {
     "liveness": ("host", "liveness"),
     "admin": ("host", "admin"),
 }
+
+_ENDED = {"job": ENDED_JOB, "group": ENDED_GROUP}
 
 _COUPLED: dict[tuple[str, str], tuple[Coupling, ...]] = {}
 for _coupling in COUPLINGS:
@@ -97,6 +99,8 @@ class Draft:
         target = MACHINES[machine].next(getattr(entity, field), event, f"{what} {key}")
         if target is None:
             return False
+        if target in _ENDED.get(machine, ()):
+            fields.setdefault("ended_us", self.now_us)
         self._change(what, key, event, {field: target, **fields})
         for coupling in _COUPLED.get((machine, event), ()):
             self._couple(what, key, coupling)
@@ -136,8 +140,6 @@ class Draft:
             ("claim", "free"): {"holdings": ()},
             ("job", "start"): {"started_us": self.now_us},
             ("job", "kill"): {"kill_reason": f"{coupling.machine}_{coupling.event}"},
-            ("job", "end_done"): {"ended_us": self.now_us},
-            ("job", "end_exited"): {"ended_us": self.now_us},
             ("job", "start_failed"): {**_AGAIN, "pending_us": self.now_us},
             ("job", "return"): {**_AGAIN, "pending_us": self.now_us},
         }.get((coupling.target, coupling.target_event), {})

@@ -8,8 +8,10 @@ a host, who holds an instance, how much of a counter is used, which deadline com
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
-from xce.model.host import Host
+from xce.model.group import Group
+from xce.model.job import Job
 from xce.model.tables import ENDED_GROUP, ENDED_JOB, LIVE_LAUNCH
+from xce.scheduler.order import Ordered, order_key
 
 if TYPE_CHECKING:
     from xce.controller.core.state import Key, State
@@ -24,13 +26,16 @@ class Indexes:
 
     def __init__(self, state: "State") -> None:
         self._state = state
-        self.pending_jobs: dict[int, None] = {}
-        self.pending_groups: dict[int, None] = {}
+        self.pending: Ordered[tuple[int, int, str]] = Ordered()
+        self.ports: dict[str, dict[int, None]] = {}
+        self.unfit: dict[str, None] = {}
+        self.inventory = 0
         self.live_launches: dict[str, dict[int, None]] = {}
         self.live_attachments: dict[str, dict[int, None]] = {}
         self.used: dict[str, dict[str, int]] = {}
         self.holders: dict[str, tuple[str, int]] = {}
         self.host_instances: dict[str, dict[str, None]] = {}
+        self.starts_of: dict[int, dict[int, None]] = {}
         self.version: dict[str, int] = {}
         self.changes = 0
         self._touched: dict[str, None] = {}
@@ -46,6 +51,7 @@ class Indexes:
             "attachment": self._attachment,
             "host": self._host,
             "instance": self._instance,
+            "setting": self._setting,
         }
 
     def note(self, what: str, key: "Key", old: Any, new: Any) -> None:
@@ -94,26 +100,31 @@ class Indexes:
 
     # -- one hook per table --------------------------------------------------------------------
     def _job(self, key: Any, old: Any, new: Any) -> None:
-        if new is not None and new.state == "PENDING" and new.group == 0:
-            self.pending_jobs[key] = None
-            if new.not_before_us:
-                self._timer(new.not_before_us, "backoff", key)
-        else:
-            self.pending_jobs.pop(key, None)
+        waited = old is not None and old.state == "PENDING" and old.group == 0
+        waits = new is not None and new.state == "PENDING" and new.group == 0
+        if waited and not (waits and _same_place(old, new)):
+            self.pending.drop(self.order_of_job(old))
+        if waits and not (waited and _same_place(old, new)):
+            placing = self._state.placing_of(new.spec)
+            item = (0, key, f"{new.queue}/{new.owner}/{placing}")
+            self.pending.put(self.order_of_job(new), item)
+        if waits and new.not_before_us and (old is None or old.not_before_us != new.not_before_us):
+            self._timer(new.not_before_us, "backoff", key)
         ended = new is not None and new.state in ENDED_JOB and new.group == 0
         if ended and (old is None or old.state != new.state):
             self._timer(new.ended_us + self._state.config.clean_period_us, "retire_job", key)
 
     def _group(self, key: Any, old: Any, new: Any) -> None:
+        waited = old is not None and old.state == "PENDING"
+        if waited:
+            self.pending.drop(self.order_of_group(old))
         if new is not None and new.state == "PENDING":
-            self.pending_groups[key] = None
+            self.pending.put(self.order_of_group(new), (key, 0, f"g{key}"))
             if new.not_before_us:
                 self._timer(new.not_before_us, "backoff", -key)
             spec = self._state.group_specs.get(new.spec)
             if spec is not None and spec.placement_timeout_us:
                 self._timer(new.pending_us + spec.placement_timeout_us, "placement", key)
-        else:
-            self.pending_groups.pop(key, None)
         if new is None:
             return
         if new.window_until_us and (old is None or old.window_until_us != new.window_until_us):
@@ -122,7 +133,15 @@ class Indexes:
             self._timer(new.ended_us + self._state.config.clean_period_us, "retire_group", key)
 
     def _start(self, key: Any, old: Any, new: Any) -> None:
+        if old is None:
+            for job in new.members:
+                self.starts_of.setdefault(job, {})[key] = None
         if new is None:
+            for job in old.members:
+                mine = self.starts_of[job]
+                del mine[key]
+                if not mine:
+                    del self.starts_of[job]
             return
         if new.state == "OPEN" and (old is None or old.state != "OPEN"):
             self._timer(new.deadline_us, "start", key)
@@ -166,8 +185,38 @@ class Indexes:
             self._hold(holding.host, (holding.instance,), ("claim", key))
 
     def _host(self, key: Any, old: Any, new: Any) -> None:
-        if isinstance(new, Host) or old is not None:
-            self._touch(key)
+        if old is None or new is None or old.facts != new.facts:
+            self.inventory += 1
+        elif (old.liveness == "GONE") != (new.liveness == "GONE"):
+            self.inventory += 1
+        self._touch(key)
+
+    def _setting(self, key: Any, old: Any, new: Any) -> None:
+        """Priorities of queues may have changed: put pending work in order again."""
+        waiting = list(self.pending)
+        self.pending = Ordered()
+        for group, job, class_key in waiting:
+            order = (
+                self.order_of_group(self._state.groups[group])
+                if group
+                else self.order_of_job(self._state.jobs[job])
+            )
+            self.pending.put(order, (group, job, class_key))
+
+    # -- order -----------------------------------------------------------------------------------
+    def order_of_job(self, job: Job) -> tuple[int, ...]:
+        """A plain job's place in the order of what waits."""
+        return order_key(self._rank(job.queue), job.priority, job.submit_us, job=job.key)
+
+    def order_of_group(self, group: Group) -> tuple[int, ...]:
+        """A gang's place in the order of what waits."""
+        return order_key(
+            self._rank(group.queue), group.priority, group.submit_us, group=group.number
+        )
+
+    def _rank(self, queue: str) -> int:
+        found = self._state.config.queue(queue)
+        return found.priority if found else 0
 
     def _instance(self, key: Any, old: Any, new: Any) -> None:
         host = (new or old).host
@@ -176,6 +225,12 @@ class Indexes:
             mine.pop(key, None)
         else:
             mine[key] = None
+        if new is not None and new.state != "PRESENT":
+            self.unfit[key] = None
+        else:
+            self.unfit.pop(key, None)
+        if old is None or new is None or (old.state == "GONE") != (new.state == "GONE"):
+            self.inventory += 1
         self._touch(host)
 
     # -- holdings --------------------------------------------------------------------------------
@@ -199,10 +254,28 @@ class Indexes:
             if other is not None and other != holder:
                 raise AssertionError(f"instance {key} is held by {other} and {holder}")
             self.holders[key] = holder
+            if "/port/" in key:
+                self.ports.setdefault(host, {})[_port(key)] = None
         self._touch(host)
 
     def _give_back(self, host: str, keys: Any, holder: tuple[str, int]) -> None:
         for key in keys:
             if key and self.holders.get(key) == holder:
                 del self.holders[key]
+                if "/port/" in key:
+                    self.ports[host].pop(_port(key), None)
         self._touch(host)
+
+
+def _same_place(old: Job, new: Job) -> bool:
+    """Whether a change leaves a pending job where it is in the order."""
+    return (old.queue, old.priority, old.submit_us, old.spec) == (
+        new.queue,
+        new.priority,
+        new.submit_us,
+        new.spec,
+    )
+
+
+def _port(key: str) -> int:
+    return int(key.rsplit("/", 1)[1])

@@ -10,6 +10,7 @@ Must not know: clocks, files, sockets, the log.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import blake2b
 from typing import Any
 
 from msgspec import Struct, json
@@ -69,6 +70,7 @@ class State:
         self.specs: dict[str, Spec] = {}
         self.group_specs: dict[str, GroupSpec] = {}
         self.texts: dict[str, bytes] = {}
+        self._placing: dict[str, str] = {}
         self.index = Indexes(self)
         self._undo: list[tuple[str, Key, Any]] | None = None
 
@@ -134,6 +136,16 @@ class State:
         """The last number that `counter` gave out."""
         found = self.tables["counter"].get(counter)
         return found.last if found else 0
+
+    def placing_of(self, spec: str) -> str:
+        """What makes two specs equal for placement, as a short key."""
+        found = self._placing.get(spec)
+        if found is None:
+            own = self.specs[spec]
+            asked = (own.need, own.tasks, own.run, own.topology, own.claims)
+            found = blake2b(json.encode(asked), digest_size=8).hexdigest()
+            self._placing[spec] = found
+        return found
 
     def group_spec(self, group: Group) -> GroupSpec:
         """The resolved manifest of a group."""

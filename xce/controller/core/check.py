@@ -1,0 +1,171 @@
+"""The invariants of the state, as one function: run after every event in tests and at every cut.
+
+Indexes are compared with a fold of the tables; then what design.md promises is checked on the
+tables themselves. A broken invariant is a bug: the process must stop before it writes more.
+"""
+
+from collections.abc import Iterator
+
+from xce.controller.core.indexes import LIVE_ATTACHMENT, Indexes
+from xce.controller.core.state import State
+from xce.model.ids import group_text, job_text
+from xce.model.start import Start
+from xce.model.tables import ENDED_GROUP, ENDED_JOB, LIVE_LAUNCH, MACHINES
+
+_COMPARED = (
+    "live_launches",
+    "live_attachments",
+    "used",
+    "holders",
+    "host_instances",
+    "starts_of",
+    "ports",
+    "unfit",
+)
+_STATES = {name: frozenset(row.name for row in one.states) for name, one in MACHINES.items()}
+
+
+class Broken(AssertionError):
+    """An invariant does not hold."""
+
+
+def check(state: State) -> None:
+    """Raise Broken naming the first few invariants that do not hold."""
+    found = list(_problems(state))
+    if found:
+        raise Broken("; ".join(found[:5]))
+
+
+def _problems(state: State) -> Iterator[str]:
+    yield from _indexes(state)
+    yield from _states(state)
+    yield from _capacity(state)
+    yield from _starts(state)
+    yield from _launches(state)
+    yield from _jobs(state)
+    yield from _groups(state)
+    yield from _claims(state)
+
+
+def _indexes(state: State) -> Iterator[str]:
+    fresh = Indexes(state)
+    for what, table in state.tables.items():
+        for key, entity in table.items():
+            fresh.note(what, key, None, entity)
+    for name in _COMPARED:
+        if _plain(getattr(fresh, name)) != _plain(getattr(state.index, name)):
+            yield f"index {name} is not the fold of the tables"
+    if list(fresh.pending) != list(state.index.pending):
+        yield "pending work is not in order"
+
+
+def _plain(index: object) -> object:
+    """An index without its empty parts."""
+    if isinstance(index, dict):
+        pairs = ((key, _plain(value)) for key, value in index.items())
+        return {key: value for key, value in pairs if value != {}}
+    return index
+
+
+def _states(state: State) -> Iterator[str]:
+    for what in ("job", "group", "start", "launch", "claim", "attachment", "instance"):
+        for key, entity in state.tables[what].items():
+            if entity.state not in _STATES[what]:
+                yield f"{what} {key} is in the unknown state {entity.state}"
+
+
+def _capacity(state: State) -> Iterator[str]:
+    for name, used in sorted(state.index.used.items()):
+        host = state.hosts.get(name)
+        totals = dict(host.facts.counters) if host else {}
+        for counter, amount in sorted(used.items()):
+            if amount < 0:
+                yield f"{counter} of {name} is used {amount} times"
+            if amount > totals.get(counter, 0) and host and host.liveness == "UP":
+                yield f"{counter} of {name}: {amount} used of {totals.get(counter, 0)}"
+
+
+def _starts(state: State) -> Iterator[str]:
+    for number, start in sorted(state.starts.items()):
+        launches = [state.launches[one] for one in start.launches]
+        ended = sum(one.state not in LIVE_LAUNCH for one in launches)
+        if ended != start.ended:
+            yield f"start {number}: {ended} launches ended, its tally says {start.ended}"
+        let_go = [one.number for one in launches if one.go]
+        if let_go and not start.passed_us:
+            yield f"start {number} never passed, launches {let_go} were let go"
+        if start.state == "OPEN" and start.passed_us:
+            yield f"start {number} is OPEN and passed"
+        if start.passed_us and not _passed_well(start, len(launches)):
+            yield f"start {number} passed with {start.armed} of {len(launches)} ARMED, " + (
+                f"{start.ready} of {len(start.attachments)} READY"
+            )
+        if start.state == "FAILED":
+            running = [one.number for one in launches if one.state in ("PREPARING", "ARMED")]
+            if running:
+                yield f"start {number} FAILED, launches {running} are not stopped"
+
+
+def _passed_well(start: Start, launches: int) -> bool:
+    """All ARMED and READY at the pass; the short way (one launch, nothing attached) needs none."""
+    if launches == 1 and not start.attachments:
+        return True
+    return start.armed == launches and start.ready == len(start.attachments)
+
+
+def _launches(state: State) -> Iterator[str]:
+    for number, launch in sorted(state.launches.items()):
+        if launch.state == "RUNNING" and not launch.go:
+            yield f"launch {number} is RUNNING and was never let go"
+        held = state.allocations.get(launch.allocation)
+        if launch.state in LIVE_LAUNCH:
+            shares = [share.host for share in held.shares] if held else []
+            if launch.host not in shares:
+                yield f"launch {number} is live and its share on {launch.host} was given up"
+
+
+def _jobs(state: State) -> Iterator[str]:
+    for key, job in sorted(state.jobs.items()):
+        live = [one for one in job.launches if state.launches[one].state in LIVE_LAUNCH]
+        if job.state in ENDED_JOB and live:
+            yield f"job {job_text(key)} is {job.state}, its launches {live} are live"
+        if job.state in ("PENDING", "HELD") and (job.start or job.launches):
+            yield f"job {job_text(key)} is {job.state} and has start {job.start}"
+        if job.state in ("STARTING", "RUNNING") and not job.start:
+            yield f"job {job_text(key)} is {job.state} without a start"
+        if job.group and job.group not in state.groups:
+            yield f"job {job_text(key)} names a group that is not there"
+
+
+def _groups(state: State) -> Iterator[str]:
+    for number, group in sorted(state.groups.items()):
+        members = [state.jobs[key] for key in group.members()]
+        states = {member.state for member in members}
+        text = group_text(number)
+        if group.state in ("FORMING", "PENDING") and states - {"PENDING", "HELD"}:
+            yield f"group {text} is {group.state}, its members are {sorted(states)}"
+        if group.state in ENDED_GROUP and states - ENDED_JOB:
+            yield f"group {text} is {group.state}, its members are {sorted(states)}"
+        if group.state == "RUNNING" and state.starts[group.start].state == "OPEN":
+            yield f"group {text} is RUNNING, its start has not passed"
+
+
+def _claims(state: State) -> Iterator[str]:
+    for number, claim in sorted(state.claims.items()):
+        attached = [
+            one
+            for one in claim.attachments
+            if one in state.attachments and state.attachments[one].state in LIVE_ATTACHMENT
+        ]
+        if claim.state == "RELEASED" and (claim.holdings or attached):
+            yield f"claim c{number} is RELEASED, it holds {claim.holdings} and {attached}"
+        if claim.state in ("RELEASING", "RELEASED") and _still_used(state, claim.start, claim.job):
+            yield f"claim c{number} is {claim.state} while a consumer's launch is live"
+
+
+def _still_used(state: State, start: int, job: int) -> bool:
+    found = state.starts.get(start)
+    if found is None:
+        return False
+    launches = (state.launches[one] for one in found.launches)
+    return any(one.state in LIVE_LAUNCH and job in (0, one.job) for one in launches)

@@ -1,0 +1,84 @@
+"""decide(state, command, now_us): what a command means, as records or a Rejection. Pure.
+
+The state is used as scratch paper inside a trial and is the same afterwards. Each command type
+has one function; the rooms beside this file hold them by who asks.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+
+from xce.controller.core import commands as c
+from xce.controller.core.decide_clock import timer_due
+from xce.controller.core.decide_hosts import host_event, register_host
+from xce.controller.core.decide_log import end_session, load_config, start_leading
+from xce.controller.core.decide_plan import commit_plan
+from xce.controller.core.decide_reports import take_report
+from xce.controller.core.decide_users import hold_job, kill, submit_group, submit_job
+from xce.controller.core.draft import Draft
+from xce.controller.core.state import State
+from xce.model.records import Record
+
+
+class Outcome(Struct, frozen=True, gc=False, kw_only=True):
+    """What was decided: records in order, the blobs they name, the answer for the asker."""
+
+    records: tuple[Record, ...] = ()
+    blobs: dict[str, bytes] = {}
+    body: dict[str, Any] = {}
+
+
+_DECIDERS: dict[type, Callable[[Draft, Any], c.Rejection | tuple[dict[str, Any], dict[str, bytes]]]]
+_DECIDERS = {
+    c.SubmitJob: submit_job,
+    c.SubmitGroup: submit_group,
+    c.Kill: kill,
+    c.HoldJob: hold_job,
+    c.LoadConfig: load_config,
+    c.RegisterHost: register_host,
+    c.TakeReport: take_report,
+    c.HostEvent: host_event,
+    c.TimerDue: timer_due,
+    c.CommitPlan: commit_plan,
+    c.EndSession: end_session,
+    c.StartLeading: start_leading,
+}
+
+
+def decide(state: State, command: c.Command, now_us: int) -> Outcome | c.Rejection:
+    """What `command` means at `now_us`. Leaves `state` as it was.
+
+    Gives a Rejection for the asker's mistakes. Raises IllegalTransition or AssertionError only
+    for a bug: then nothing may be written and the process must stop.
+    """
+    request = getattr(command, "request", None)
+    if request is not None and request.key:
+        repeated = _repeated(request)
+        if repeated is not None:
+            return repeated
+    with state.trial():
+        draft = Draft(state, command.actor, now_us, _cause(command))
+        result = _DECIDERS[type(command)](draft, command)
+        if isinstance(result, c.Rejection):
+            return result
+        body, blobs = result
+        return Outcome(records=tuple(draft.close()), blobs=blobs, body=body)
+
+
+def _cause(command: c.Command) -> str:
+    request = getattr(command, "request", None)
+    return f"{command.actor.uid}:{request.key}" if request is not None and request.key else ""
+
+
+def _repeated(request: c.Request) -> Outcome | c.Rejection | None:
+    if request.seen_answer is None:
+        return None
+    if request.seen_digest != request.digest:
+        return c.Rejection(
+            code="key_reused",
+            message=f"the idempotency key {request.key} was used for another request",
+            field="Idempotency-Key",
+            hint="make a new key for each new request",
+        )
+    return Outcome(body=request.seen_answer)

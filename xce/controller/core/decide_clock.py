@@ -1,0 +1,134 @@
+"""What the clock brings: deadlines that the state named. Each is checked again before it acts."""
+
+from typing import Any
+
+from xce.controller.core import commands as c
+from xce.controller.core.draft import Draft
+from xce.controller.core.ends import classify
+from xce.controller.core.starts import fail_start, give_up, missing_of, names_of
+from xce.controller.core.state import State
+from xce.model.ids import group_text, job_text
+from xce.model.records import GroupDecided, Retired
+from xce.model.tables import ENDED_GROUP, ENDED_JOB
+
+Answer = tuple[dict[str, Any], dict[str, bytes]]
+NOTHING: Answer = ({}, {})
+RETIRE_MAX = 1000
+
+
+def timer_due(draft: Draft, command: c.TimerDue) -> c.Rejection | Answer:
+    """A deadline may have passed."""
+    act = {
+        "start": _start,
+        "window": _window,
+        "wave": _wave,
+        "placement": _placement,
+        "retire_job": _retire_jobs,
+        "retire_group": _retire_group,
+    }.get(command.what)
+    if act is not None:
+        act(draft, command.key)
+    return NOTHING
+
+
+def _start(draft: Draft, number: int) -> None:
+    """The barrier's deadline: absolute, in the record, not restarted with the controller."""
+    start = draft.state.starts.get(number)
+    if start is None or start.state != "OPEN" or start.deadline_us > draft.now_us:
+        return
+    led_us = draft.state.last("leader_us")
+    without_leader = start.deadline_us <= led_us
+    missing = missing_of(draft.state, start)
+    fail_start(draft, number, "barrier_timeout", missing, spend=not without_leader)
+
+
+def _window(draft: Draft, number: int) -> None:
+    group = draft.state.groups.get(number)
+    if group is not None and 0 < group.window_until_us <= draft.now_us:
+        classify(draft, number)
+
+
+def _wave(draft: Draft, number: int) -> None:
+    """A wave not ready `ready_timeout` after it opened is a failure of its role."""
+    state = draft.state
+    start = state.starts.get(number)
+    if start is None or start.state != "PASSED" or start.wave + 1 >= start.waves:
+        return
+    group = state.groups[start.group]
+    spec = state.group_spec(group)
+    if group.state != "RUNNING" or start.wave_opened_us + spec.ready_timeout_us > draft.now_us:
+        return
+    late = [role.name for role in spec.roles if role.name not in start.ready_roles]
+    reason = f"not_ready: {late[0]} was not ready {spec.ready_timeout_us // 1_000_000} s after"
+    facts = GroupDecided(
+        group=group.number, rule=-1, action="fail_group", members=(), reason=f"{reason} it began"
+    )
+    draft.open(facts, names_of(state, start))
+    draft.fire("group", group.number, "finish", verdict="EXITED", reason=facts.reason)
+
+
+def _placement(draft: Draft, number: int) -> None:
+    group = draft.state.groups.get(number)
+    if group is None or group.state != "PENDING":
+        return
+    timeout = draft.state.group_spec(group).placement_timeout_us
+    if timeout and group.pending_us + timeout <= draft.now_us:
+        give_up(draft, number, "placement_timeout", group.last_failure)
+
+
+# -- retiring -------------------------------------------------------------------------------------
+
+
+def _retire_jobs(draft: Draft, key: int) -> None:
+    """Take this ended plain job, and others that are due, out of the state."""
+    state = draft.state
+    job = state.jobs.get(key)
+    if job is None or job.state not in ENDED_JOB:
+        return
+    if job.ended_us + state.config.clean_period_us > draft.now_us or not _clean(state, [key]):
+        return
+    draft.open(Retired(ids=(job_text(key),)), [job_text(key)])
+    _drop(draft, [key])
+
+
+def _retire_group(draft: Draft, number: int) -> None:
+    state = draft.state
+    group = state.groups.get(number)
+    if group is None or group.state not in ENDED_GROUP:
+        return
+    members = group.members()
+    if group.ended_us + state.config.clean_period_us > draft.now_us or not _clean(state, members):
+        return
+    draft.open(Retired(ids=(group_text(number),)), [group_text(number)])
+    _drop(draft, members)
+    draft.drop("group", number, "retired")
+
+
+def _starts_of(state: State, members: list[int]) -> list[int]:
+    return sorted({one for key in members for one in state.index.starts_of.get(key, {})})
+
+
+def _clean(state: State, members: list[int]) -> bool:
+    """Whether nothing of the members is live on a host any more."""
+    for number in _starts_of(state, members):
+        start = state.starts[number]
+        if start.ended < len(start.launches):
+            return False
+        if any(state.attachments[one].state != "RELEASED" for one in start.attachments):
+            return False
+    return True
+
+
+def _drop(draft: Draft, members: list[int]) -> None:
+    state = draft.state
+    for number in _starts_of(state, members):
+        start = state.starts[number]
+        for launch in start.launches:
+            draft.drop("launch", launch, "retired")
+        for attachment in start.attachments:
+            draft.drop("attachment", attachment, "retired")
+        for claim in start.claims:
+            draft.drop("claim", claim, "retired")
+        draft.drop("start", number, "retired")
+    for key in members:
+        draft.drop("job", key, "retired")

@@ -1,0 +1,48 @@
+"""What the controller itself writes down: a takeover, a configuration, the end of a session."""
+
+from typing import Any
+
+from xce.controller.core import commands as c
+from xce.controller.core.draft import Draft
+from xce.model.actor import ADMIN, SYSTEM
+from xce.model.ids import host_ref
+from xce.model.records import ConfigLoaded, LeaderStarted, SessionEnded
+
+Answer = tuple[dict[str, Any], dict[str, bytes]]
+
+
+def start_leading(draft: Draft, command: c.StartLeading) -> c.Rejection | Answer:
+    """A takeover: every host joins anew; nothing heard in an earlier epoch is evidence."""
+    state = draft.state
+    facts = LeaderStarted(
+        holder=command.holder,
+        version=command.version,
+        database=command.database,
+        boot_id=command.boot_id,
+        resumed_lsn=command.resumed_lsn,
+    )
+    lsn = draft.open(facts, [host_ref(name) for name in sorted(state.hosts)])
+    for name in sorted(state.hosts):
+        draft.fire("liveness", name, "lead", question=lsn, changed_us=draft.now_us)
+    return {"epoch": state.epoch}, {}
+
+
+def load_config(draft: Draft, command: c.LoadConfig) -> c.Rejection | Answer:
+    """Put a configuration in force; the same one again is nothing."""
+    if command.actor.kind not in (ADMIN, SYSTEM):
+        return c.Rejection(code="not_allowed", message="only an administrator may load settings")
+    setting = draft.state.tables["setting"].get("config")
+    if setting is not None and setting.digest == command.digest:
+        return {"changed": False}, {}
+    draft.open(ConfigLoaded(digest=command.digest, config=command.config), [])
+    return {"changed": True}, {}
+
+
+def end_session(draft: Draft, command: c.EndSession) -> c.Rejection | Answer:
+    """Close a session that changed something."""
+    session = draft.state.last("session")
+    facts = SessionEnded(
+        session=session, planned=command.planned, stale=command.stale, blocked=command.blocked
+    )
+    draft.open(facts, [])
+    return {"session": session}, {}

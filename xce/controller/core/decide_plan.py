@@ -1,0 +1,335 @@
+"""A slice of a plan becomes a record: re-checked group by group, all or nothing for each.
+
+A placement names the version of each of its hosts as the plan's own earlier placements leave it.
+Where all versions still hold, nothing foreign happened there and membership is all there is to
+check; else the hosts, their counters, instances and ports are checked in full. What no longer
+fits is left out as stale and waits for the next session.
+"""
+
+from typing import Any
+
+from msgspec import Struct
+
+from xce.controller.core import commands as c
+from xce.controller.core.draft import Draft
+from xce.controller.core.starts import let_pass
+from xce.controller.core.state import State
+from xce.model.config import Config
+from xce.model.group import GroupSpec
+from xce.model.ids import group_text, job_text
+from xce.model.job import ONCE, PER_HOST, Spec
+from xce.model.placing import AttachmentPlan, ClaimPlan, Holding, LaunchPlan, MemberPlan
+from xce.model.records import Planned, PlannedGroup
+from xce.model.resources import BUILT_IN
+from xce.scheduler.plan import PlacedClaim, PlacedMember, Placement
+
+Answer = tuple[dict[str, Any], dict[str, bytes]]
+DECISION_VERSION = 1
+UNDECLARED = ("static", "exec")
+
+
+class _Taken(Struct):
+    """What this slice's own groups took so far."""
+
+    bumps: dict[str, int]
+    counters: dict[tuple[str, str], int]
+    instances: dict[str, None]
+
+
+class Numbers:
+    """Numbers given out within one record, after the last ones of the state."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._given: dict[str, int] = {}
+
+    def next(self, counter: str) -> int:
+        """The next number of a counter."""
+        number = self._given.get(counter, self._state.last(counter)) + 1
+        self._given[counter] = number
+        return number
+
+
+def commit_plan(draft: Draft, command: c.CommitPlan) -> c.Rejection | Answer:
+    """Write down what of the slice still holds; the answer names what was stale."""
+    state = draft.state
+    taken = _Taken({}, {}, {})
+    accepted, stale = [], []
+    for placement in command.placements:
+        if _still_waits(state, placement, draft.now_us) and _still_fits(state, placement, taken):
+            accepted.append(placement)
+            _take(placement, taken)
+        else:
+            stale.append(_label(placement))
+    if not accepted:
+        return {"planned": 0, "stale": stale}, {}
+    numbers = Numbers(state)
+    groups = tuple(_number(draft, numbers, placement) for placement in accepted)
+    session = state.last("session") + (1 if command.slice == 0 else 0)
+    facts = Planned(
+        session=max(session, 1),
+        slice=command.slice,
+        snapshot_lsn=command.snapshot_lsn,
+        now_us=command.snapshot_us,
+        config_lsn=state.config_lsn,
+        tick_lsn=0,
+        decision=DECISION_VERSION,
+        digest=command.digest,
+        groups=groups,
+    )
+    draft.open(facts, [_label(placement) for placement in accepted])
+    for group in groups:
+        _begin(draft, group)
+    return {"planned": len(groups), "stale": stale}, {}
+
+
+def _label(placement: Placement) -> str:
+    return group_text(placement.group) if placement.group else job_text(placement.job)
+
+
+# -- re-check -------------------------------------------------------------------------------------
+
+
+def _still_waits(state: State, placement: Placement, now_us: int) -> bool:
+    """Membership, state, hold, back-off and queue."""
+    if placement.group:
+        group = state.groups.get(placement.group)
+        if group is None or group.state != "PENDING" or group.not_before_us > now_us:
+            return False
+        queue = group.queue
+    else:
+        job = state.jobs.get(placement.job)
+        if job is None or job.not_before_us > now_us:
+            return False
+        queue = job.queue
+    settings = state.config.queue(queue)
+    if settings is None or not settings.active:
+        return False
+    jobs = (state.jobs.get(member.job) for member in placement.members)
+    return all(job is not None and job.state == "PENDING" for job in jobs)
+
+
+def _still_fits(state: State, placement: Placement, taken: _Taken) -> bool:
+    version = state.index.version
+    if all(
+        version.get(host, 0) + taken.bumps.get(host, 0) == seen
+        for host, seen in placement.host_versions
+    ):
+        return True
+    return _fits_in_full(state, placement, taken)
+
+
+def _fits_in_full(state: State, placement: Placement, taken: _Taken) -> bool:
+    for host, _ in placement.host_versions:
+        found = state.hosts.get(host)
+        if found is None or found.liveness != "UP" or found.admin != "OPEN":
+            return False
+        if found.reconciled_epoch != state.epoch:
+            return False
+    counters, instances = _asked(placement)
+    for (host, name), amount in counters.items():
+        total = dict(state.hosts[host].facts.counters).get(name, 0)
+        used = state.index.used.get(host, {}).get(name, 0)
+        if used + taken.counters.get((host, name), 0) + amount > total:
+            return False
+    for key in instances:
+        entity = state.instances.get(key)
+        if key in state.index.holders or key in taken.instances:
+            return False
+        if entity is not None and entity.state != "PRESENT":
+            return False
+    return True
+
+
+def _asked(placement: Placement) -> tuple[dict[tuple[str, str], int], list[str]]:
+    counters: dict[tuple[str, str], int] = {}
+    instances: list[str] = []
+    for member in placement.members:
+        for share in member.shares:
+            instances.extend(share.instances)
+            for name, amount in share.counters:
+                counters[share.host, name] = counters.get((share.host, name), 0) + amount
+    for claim in placement.claims:
+        for holding in claim.holdings:
+            if holding.instance:
+                instances.append(holding.instance)
+            if holding.counter:
+                at = (holding.host, holding.counter)
+                counters[at] = counters.get(at, 0) + holding.amount
+    return counters, instances
+
+
+def _take(placement: Placement, taken: _Taken) -> None:
+    counters, instances = _asked(placement)
+    for at, amount in counters.items():
+        taken.counters[at] = taken.counters.get(at, 0) + amount
+    taken.instances.update(dict.fromkeys(instances))
+    for host, _ in placement.host_versions:
+        taken.bumps[host] = taken.bumps.get(host, 0) + 1
+
+
+# -- numbers --------------------------------------------------------------------------------------
+
+
+def _number(draft: Draft, numbers: Numbers, placement: Placement) -> PlannedGroup:
+    """Give a placement the numbers of what it brings into being."""
+    state = draft.state
+    spec = state.group_spec(state.groups[placement.group]) if placement.group else None
+    members = tuple(_member(state, numbers, member) for member in placement.members)
+    lsn = state.lsn + 1
+    claims, attachments = [], []
+    for placed in placement.claims:
+        claim = _claim(numbers, placed, lsn)
+        claims.append(claim)
+        made = _attachment(state, numbers, placed, claim)
+        if made is not None:
+            attachments.append(made)
+    return PlannedGroup(
+        start=numbers.next("start"),
+        group=placement.group,
+        kind=_kind(state, placement),
+        deadline_us=draft.now_us + _barrier_timeout_us(state, placement, spec),
+        members=members,
+        claims=tuple(claims),
+        attachments=tuple(attachments),
+        launches=_launches(state, numbers, members, spec),
+    )
+
+
+def _kind(state: State, placement: Placement) -> str:
+    first = state.jobs[placement.members[0].job]
+    return "restart" if first.attempt else "birth"
+
+
+def _barrier_timeout_us(state: State, placement: Placement, spec: GroupSpec | None) -> int:
+    if spec is not None:
+        return spec.barrier_timeout_us
+    own = state.specs[state.jobs[placement.job].spec].barrier_timeout_us
+    return own or state.config.barrier_timeout_us
+
+
+def _member(state: State, numbers: Numbers, member: PlacedMember) -> MemberPlan:
+    return MemberPlan(
+        job=member.job,
+        attempt=state.jobs[member.job].attempt + 1,
+        role=member.role,
+        rank=member.rank,
+        allocation=numbers.next("allocation"),
+        shares=member.shares,
+    )
+
+
+def _claim(numbers: Numbers, placed: PlacedClaim, lsn: int) -> ClaimPlan:
+    return ClaimPlan(
+        claim=numbers.next("claim"),
+        name=placed.template.name,
+        type=placed.template.type,
+        scope=placed.scope,
+        role=placed.role,
+        job=placed.job,
+        count=placed.template.count,
+        generation=lsn,
+        holdings=placed.holdings,
+    )
+
+
+def provider_of(config: Config, type_name: str) -> str:
+    """The provider that makes a claim of this type usable, "" when none is needed."""
+    for own in config.types:
+        if own.name == type_name:
+            return own.provider
+    known = BUILT_IN.get(type_name)
+    if known is None:
+        return type_name if type_name in UNDECLARED else ""
+    return known.provider if known.provision else ""
+
+
+def _attachment(
+    state: State, numbers: Numbers, placed: PlacedClaim, claim: ClaimPlan
+) -> AttachmentPlan | None:
+    provider = provider_of(state.config, claim.type)
+    if not provider:
+        return None
+    extra = [("name", claim.name)]
+    address = state.hosts[placed.host].facts.address
+    for holding in claim.holdings:
+        if holding.instance and claim.type == "port":
+            extra += [("port", holding.instance.rsplit("/", 1)[1]), ("address", address)]
+    if placed.template.size_bytes:
+        extra.append(("size_bytes", str(placed.template.size_bytes)))
+    own = dict(placed.template.parameters)
+    return AttachmentPlan(
+        attachment=numbers.next("attachment"),
+        claim=claim.claim,
+        host=placed.host,
+        provider=provider,
+        parameters=tuple(sorted({**own, **dict(extra)}.items())),
+    )
+
+
+def _launches(
+    state: State, numbers: Numbers, members: tuple[MemberPlan, ...], spec: GroupSpec | None
+) -> tuple[LaunchPlan, ...]:
+    """One launch per host of each member; ranks count processes in the order of the members."""
+    waves = wave_of_roles(spec) if spec is not None else {}
+    launches, rank = [], 0
+    for member in members:
+        own = state.specs[state.jobs[member.job].spec]
+        for index, share in enumerate(member.shares):
+            processes = _processes(own, index, share.tasks)
+            launches.append(
+                LaunchPlan(
+                    launch=numbers.next("launch"),
+                    job=member.job,
+                    host=share.host,
+                    wave=waves.get(member.role, 0),
+                    processes=processes,
+                    first_rank=rank,
+                )
+            )
+            rank += processes
+    return tuple(launches)
+
+
+def _processes(spec: Spec, index: int, tasks: int) -> int:
+    if spec.run == ONCE:
+        return 1 if index == 0 else 0
+    return 1 if spec.run == PER_HOST else tasks
+
+
+def wave_of_roles(spec: GroupSpec) -> dict[str, int]:
+    """The wave of each role: one more than the latest of the roles that it depends on."""
+    waves: dict[str, int] = {}
+    for _ in spec.roles:
+        for role in spec.roles:
+            needed = [waves.get(name, 0) for name in role.depends_on]
+            waves[role.name] = 1 + max(needed) if needed else 0
+    return waves
+
+
+# -- beginning ------------------------------------------------------------------------------------
+
+
+def _begin(draft: Draft, planned: PlannedGroup) -> None:
+    """Members, gang and, on the short way, the pass: all within the record."""
+    launches: dict[int, list[int]] = {}
+    for launch in planned.launches:
+        launches.setdefault(launch.job, []).append(launch.launch)
+    if planned.group:
+        draft.fire("group", planned.group, "plan", start=planned.start, not_before_us=0)
+    for member in planned.members:
+        draft.fire(
+            "job",
+            member.job,
+            "plan",
+            attempt=member.attempt,
+            start=planned.start,
+            allocation=member.allocation,
+            launches=tuple(launches[member.job]),
+            not_before_us=0,
+        )
+    if len(planned.launches) == 1 and not planned.attachments:
+        let_pass(draft, planned.start, [planned.launches[0].launch])
+
+
+__all__ = ["Holding", "commit_plan", "provider_of", "wave_of_roles"]

@@ -1,0 +1,271 @@
+"""What hosts report: armed, started, ended, attachments, readiness, reconciliation.
+
+Reports come at least once and in any order across connections. What repeats or comes late is
+ignored by the tables; what does not fit is written down as refused and closes the host. An old
+incarnation is told to register again and nothing of it is taken.
+"""
+
+from typing import Any
+
+from xce.controller.core import commands as c
+from xce.controller.core.decide_hosts import lost_facts, open_starts
+from xce.controller.core.draft import Draft
+from xce.controller.core.ends import end_launch
+from xce.controller.core.starts import fail_start, judge, launch_name, role_ready
+from xce.controller.core.state import State
+from xce.dispatch import protocol as p
+from xce.model.ids import claim_text, group_text, host_ref, job_text
+from xce.model.machine import IllegalTransition
+from xce.model.records import (
+    AttachmentReported,
+    HostReconciled,
+    JobChanged,
+    LaunchArmed,
+    LaunchEnded,
+    LaunchStarted,
+    ReportRefused,
+)
+from xce.model.start import Launch
+from xce.model.tables import ATTACHMENT, LAUNCH
+
+Answer = tuple[dict[str, Any], dict[str, bytes]]
+TAKEN: Answer = ({"taken": True}, {})
+_HOW_EVENT = {"exited": "exit", "signalled": "exit", "aborted": "abort", "lost": "lose"}
+
+
+def take_report(draft: Draft, command: c.TakeReport) -> c.Rejection | Answer:
+    """One report of one host."""
+    host = draft.state.hosts.get(command.host)
+    if host is None or host.incarnation != command.incarnation:
+        return {"taken": False, "register": True}, {}
+    report = command.report
+    try:
+        match report:
+            case p.Armed():
+                _armed(draft, command.host, report)
+            case p.Started():
+                _started(draft, command.host, report)
+            case p.Ended():
+                _ended(draft, command.host, report)
+            case p.AttachmentResult():
+                _attachment(draft, command.host, report)
+            case p.Probed():
+                _probed(draft, report)
+            case p.Reconciled():
+                _reconciled(draft, command.host, report)
+    except Misfit as misfit:
+        _refuse(draft, command.host, type(report).__name__, str(misfit))
+    return TAKEN
+
+
+class Misfit(Exception):
+    """A report that no order of events explains; raised before anything is written."""
+
+
+def _refuse(draft: Draft, host: str, report: str, why: str) -> None:
+    draft.open(ReportRefused(host=host, report=report, why=why), [host_ref(host)])
+    draft.fire("admin", host, "close", why=f"refused report: {why}")
+
+
+def _launch(state: State, host: str, number: int) -> Launch | None:
+    """The launch a report is about; None when it is retired and the report can be forgotten."""
+    launch = state.launches.get(number)
+    if launch is None:
+        if number > state.last("launch"):
+            raise Misfit(f"launch {number} was never planned")
+        return None
+    if launch.host != host:
+        raise Misfit(f"launch {number} is on {launch.host}")
+    return launch
+
+
+def _moves(launch: Launch, event: str) -> bool:
+    try:
+        return LAUNCH.next(launch.state, event) is not None
+    except IllegalTransition as error:
+        raise Misfit(str(error)) from error
+
+
+def _names(state: State, launch: Launch) -> list[str]:
+    job = state.jobs[launch.job]
+    return [job_text(job.key), *([group_text(job.group)] if job.group else [])]
+
+
+def _armed(draft: Draft, host: str, report: p.Armed) -> None:
+    launch = _launch(draft.state, host, report.launch)
+    if launch is None or not _moves(launch, "arm"):
+        return
+    facts = LaunchArmed(launch=launch.number, start=launch.start)
+    draft.open(facts, _names(draft.state, launch))
+    draft.fire("launch", launch.number, "arm")
+    start = draft.state.starts[launch.start]
+    draft.patch("start", start.number, armed=start.armed + 1)
+    judge(draft, start.number)
+
+
+def _started(draft: Draft, host: str, report: p.Started) -> None:
+    launch = _launch(draft.state, host, report.launch)
+    if launch is None:
+        return
+    if launch.state in ("PREPARING", "ARMED") and not launch.go:
+        raise Misfit(f"launch {launch.number} was started before its start passed")
+    if not _moves(launch, "start"):
+        return
+    facts = LaunchStarted(launch=launch.number, started_us=report.at_us)
+    draft.open(facts, _names(draft.state, launch))
+    draft.fire("launch", launch.number, "start", started_us=report.at_us)
+    _role_started(draft, launch)
+
+
+def _role_started(draft: Draft, launch: Launch) -> None:
+    """Readiness `started`: every launch of the role was let go."""
+    state = draft.state
+    start = state.starts[launch.start]
+    if start.waves == 1:
+        return
+    role = state.jobs[launch.job].role
+    spec = state.group_spec(state.groups[start.group])
+    if spec.role(role).ready.kind == "started" and all(
+        one.state == "RUNNING" for one in _role_launches(state, launch)
+    ):
+        role_ready(draft, start.number, role)
+
+
+def _role_launches(state: State, launch: Launch) -> list[Launch]:
+    role = state.jobs[launch.job].role
+    launches = (state.launches[number] for number in state.starts[launch.start].launches)
+    return [one for one in launches if state.jobs[one.job].role == role]
+
+
+def _ended(draft: Draft, host: str, report: p.Ended) -> None:
+    launch = _launch(draft.state, host, report.launch)
+    if launch is None:
+        return
+    if report.ran == "yes" and not launch.go:
+        raise Misfit(f"launch {launch.number} ran before its start passed")
+    if not _moves(launch, _HOW_EVENT[report.how]):
+        return
+    facts = LaunchEnded(
+        launch=launch.number,
+        how=report.how,
+        code=report.code,
+        cause_of_end=report.cause_of_end or report.message,
+        evidence=report.evidence,
+        ran=report.ran,
+        started_us=report.started_us,
+        ended_us=report.ended_us,
+        cpu_us=report.cpu_us,
+        max_rss_bytes=report.max_rss_bytes,
+    )
+    end_launch(draft, facts, host)
+
+
+def _probed(draft: Draft, report: p.Probed) -> None:
+    state = draft.state
+    launch = state.launches.get(report.launch)
+    if launch is None or launch.state != "RUNNING" or launch.probed:
+        return
+    draft.open(JobChanged(job=launch.job, field="ready", new="yes"), _names(state, launch))
+    draft.patch("launch", launch.number, probed=True)
+    if all(one.probed or not one.processes for one in _role_launches(state, launch)):
+        role_ready(draft, launch.start, state.jobs[launch.job].role)
+
+
+def _attachment(draft: Draft, host: str, report: p.AttachmentResult) -> None:
+    state = draft.state
+    found = state.attachments.get(report.attachment)
+    if found is None:
+        if report.attachment > state.last("attachment"):
+            raise Misfit(f"attachment {report.attachment} was never planned")
+        return
+    event = {"ready": "provide", "failed": "fail", "released": "free"}.get(report.outcome)
+    if event is None:
+        raise Misfit(f"attachment outcome {report.outcome!r} is unknown")
+    if found.host != host or not ATTACHMENT.legal(found.state, event):
+        return
+    facts = AttachmentReported(
+        attachment=found.number,
+        outcome=report.outcome,
+        value=report.value,
+        message=report.message,
+    )
+    draft.open(facts, [claim_text(found.claim), host_ref(host)])
+    fields = {"value": report.value} if event == "provide" else {"message": report.message}
+    draft.fire("attachment", found.number, event, **fields)
+    start = state.starts.get(found.start)
+    if start is None or start.state != "OPEN":
+        return
+    if event == "provide":
+        draft.patch("start", start.number, ready=start.ready + 1)
+        judge(draft, start.number)
+    else:
+        claim = state.claims[found.claim]
+        told = report.message or report.outcome
+        culprit = f"claim {claim.name} ({claim_text(claim.number)}) on {host}: {told}"
+        fail_start(draft, start.number, "attachment_failed", (culprit,))
+
+
+# -- reconciliation -------------------------------------------------------------------------------
+
+
+def _reconciled(draft: Draft, name: str, report: p.Reconciled) -> None:
+    """Everything alive on the host: what had been ARMED or RUNNING and is not listed is gone."""
+    state = draft.state
+    host = state.hosts[name]
+    if host.liveness == "UP" or report.question not in (0, host.question):
+        return
+    listed = {found.launch: found for found in report.launches}
+    attached = {found.attachment: found for found in report.attachments}
+    facts = HostReconciled(
+        host=name,
+        incarnation=host.incarnation,
+        launches=tuple(sorted(listed)),
+        attachments=tuple(sorted(attached)),
+    )
+    draft.open(facts, [host_ref(name)])
+    draft.fire(
+        "liveness", name, "reconcile", reconciled_epoch=state.epoch, changed_us=draft.now_us, why=""
+    )
+    _compare_launches(draft, name, listed)
+    _compare_attachments(draft, name, attached)
+    for number in open_starts(state, name):
+        judge(draft, number)
+
+
+def _compare_launches(draft: Draft, name: str, listed: dict[int, p.LaunchFound]) -> None:
+    state = draft.state
+    for number in sorted(state.index.live_launches.get(name, {})):
+        launch = state.launches[number]
+        found = listed.get(number)
+        if found is not None:
+            if found.state == "armed" and launch.state == "PREPARING":
+                _armed(draft, name, p.Armed(seq=0, launch=number, generation=0))
+        elif launch.state in ("ARMED", "RUNNING"):
+            end_launch(draft, lost_facts(launch, "not_listed", "reconciliation"), name)
+
+
+def _compare_attachments(
+    draft: Draft, name: str, attached: dict[int, p.AttachmentFound]
+) -> None:
+    state = draft.state
+    for number in sorted(state.index.live_attachments.get(name, {})):
+        attachment = state.attachments[number]
+        found = attached.get(number)
+        outcome = ""
+        if found is not None and attachment.state == "PROVISIONING":
+            outcome = {"ready": "ready", "failed": "failed"}.get(found.state, "")
+        elif found is None and attachment.state == "READY":
+            outcome = "failed"
+        if outcome:
+            result = p.AttachmentResult(
+                seq=0,
+                attachment=number,
+                generation=0,
+                outcome=outcome,
+                value=found.value if found else "",
+                message="" if outcome == "ready" else "not listed by its host any more",
+            )
+            _attachment(draft, name, result)
+
+
+__all__ = ["Misfit", "launch_name", "take_report"]

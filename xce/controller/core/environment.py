@@ -1,0 +1,142 @@
+"""What a job's processes find in their environment: XCE_*, LSB_*, devices, claims.
+
+`launch_environment` is known when a launch is prepared; `go_environment` completes it when it is
+let go, because values of claims may only be known once their attachments are READY. Sources:
+contract.md "In the process", LSF 10.1 "Environment variables set for job execution".
+"""
+
+from xce.controller.core.state import State
+from xce.model.ids import group_text, job_index, job_number, job_text
+from xce.model.job import Job, Spec
+from xce.model.placing import Share
+from xce.model.start import Claim, Launch
+
+DEVICE_TYPES = ("gpu",)
+WIDE_HOSTS_MAX = 4096
+
+
+def launch_environment(state: State, launch: Launch) -> dict[str, str]:
+    """Everything that the plan alone decides."""
+    job = state.jobs[launch.job]
+    spec = state.specs[job.spec]
+    shares = state.allocations[launch.allocation].shares
+    env = _captured(state, spec)
+    env.update(spec.env)
+    env.update(_xce(state, launch, job))
+    env.update(_lsb(state, spec, job, shares))
+    env.update(_devices(state, launch, job, shares))
+    return env
+
+
+def _captured(state: State, spec: Spec) -> dict[str, str]:
+    """The submitter's environment, one NAME=VALUE per NUL-ended part."""
+    if not spec.environment:
+        return {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
+    parts = state.texts[spec.environment].decode("utf-8", "surrogateescape").split("\0")
+    pairs = (part.partition("=") for part in parts if "=" in part)
+    return {
+        name: value for name, _, value in pairs if not name.startswith(("LSB_", "LS_", "XCE_"))
+    }
+
+
+def _xce(state: State, launch: Launch, job: Job) -> dict[str, str]:
+    start = state.starts[launch.start]
+    world = sum(state.launches[number].processes for number in start.launches)
+    env = {
+        "XCE_JOB": job_text(job.key),
+        "XCE_ATTEMPT": str(job.attempt),
+        "XCE_LAUNCH": str(launch.number),
+        "XCE_HOST": launch.host,
+        "XCE_WORLD_SIZE": str(world),
+        "XCE_MEMBER_COUNT": "1",
+        "XCE_MEMBER_RANK": str(job.rank),
+    }
+    if job.group:
+        members = [key for key in start.members if state.jobs[key].role == job.role]
+        env["XCE_GROUP"] = group_text(job.group)
+        env["XCE_MEMBER_ROLE"] = job.role
+        env["XCE_MEMBER_COUNT"] = str(len(members))
+    return env
+
+
+def _lsb(state: State, spec: Spec, job: Job, shares: tuple[Share, ...]) -> dict[str, str]:
+    words = [share.host for share in shares for _ in range(share.tasks)]
+    hosts = " ".join(words)
+    env = {
+        "LSB_JOBID": str(job_number(job.key)),
+        "LSB_JOBINDEX": str(job_index(job.key)),
+        "LSB_BATCH_JID": job_text(job.key),
+        "LSB_JOBNAME": job.name or " ".join(spec.command),
+        "LSB_QUEUE": job.queue,
+        "LSB_MCPU_HOSTS": " ".join(f"{share.host} {share.tasks}" for share in shares),
+        "LSB_DJOB_NUMPROC": str(len(words)),
+        "LSB_MAX_NUM_PROCESSORS": str(len(words)),
+        "LSB_EFFECTIVE_RSRCREQ": spec.resreq,
+        "LS_SUBCWD": spec.cwd,
+    }
+    if len(hosts) <= WIDE_HOSTS_MAX:
+        env["LSB_HOSTS"] = hosts
+    if job.attempt > 1:
+        env["LSB_RESTART"] = "Y"
+    return env
+
+
+def _devices(
+    state: State, launch: Launch, job: Job, shares: tuple[Share, ...]
+) -> dict[str, str]:
+    """Devices of this member on this host, by name (a GPU's is its UUID), in bit order."""
+    keys = [key for share in shares if share.host == launch.host for key in share.instances]
+    for claim in claims_seen_by(state, launch, job):
+        if claim.job == job.key:
+            keys += [
+                holding.instance
+                for holding in claim.holdings
+                if holding.instance and holding.host == launch.host
+            ]
+    found = [state.instances[key] for key in keys if key in state.instances]
+    mine = sorted(
+        (one for one in found if one.type in DEVICE_TYPES), key=lambda one: (one.type, one.number)
+    )
+    return {"CUDA_VISIBLE_DEVICES": ",".join(one.name for one in mine)} if mine else {}
+
+
+def go_environment(state: State, launch: Launch) -> dict[str, str]:
+    """What is only known once every attachment is READY."""
+    job = state.jobs[launch.job]
+    env: dict[str, str] = {}
+    for claim in claims_seen_by(state, launch, job):
+        prefix = f"XCE_CLAIM_{claim.name.upper().replace('-', '_')}"
+        value = _value(state, claim, launch.host)
+        env[f"{prefix}_ID"] = f"c{claim.number}"
+        env[f"{prefix}_GENERATION"] = str(claim.generation)
+        env[f"{prefix}_VALUE"] = value
+        if claim.type == "port" and claim.scope == "group" and "XCE_RENDEZVOUS" not in env:
+            host, _, port = value.rpartition(":")
+            env["XCE_RENDEZVOUS"] = value
+            env["MASTER_ADDR"], env["MASTER_PORT"] = host, port
+    return env
+
+
+def claims_seen_by(state: State, launch: Launch, job: Job) -> list[Claim]:
+    """Claims of the start that the launch's processes may use, in the order they were made."""
+    claims = (state.claims[number] for number in state.starts[launch.start].claims)
+    return [
+        claim
+        for claim in claims
+        if claim.scope == "group"
+        or (claim.scope == "role" and claim.role == job.role)
+        or claim.job == job.key
+    ]
+
+
+def _value(state: State, claim: Claim, host: str) -> str:
+    attached = [state.attachments[number] for number in claim.attachments]
+    here = [one for one in attached if one.host == host] or attached
+    if here:
+        return here[0].value
+    names = [
+        state.instances[holding.instance].name
+        for holding in claim.holdings
+        if holding.instance in state.instances
+    ]
+    return ",".join(names)

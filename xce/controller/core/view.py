@@ -1,0 +1,174 @@
+"""What a session sees of the state: a snapshot of copied columns, and asks in order.
+
+The static half (names, attributes, domains, totals) is kept between sessions and built anew only
+when the inventory changed; the rest is folded from the holdings at this lsn.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from xce.controller.core.state import State
+from xce.model.group import Group
+from xce.model.host import Host
+from xce.model.job import Job
+from xce.scheduler.reasons import PendReason
+from xce.scheduler.snapshot import Ask, HostEntry, HostTable, RoleAsk, Snapshot, free_ranges
+
+ASKS_MAX = 10_000
+_UNUSABLE = {
+    "JOINING": "host_joining",
+    "SUSPECT": "host_suspect",
+    "DOWN": "host_down",
+    "GONE": "host_down",
+    "DRAINING": "host_draining",
+    "CLOSED": "host_closed",
+}
+
+
+class Viewer:
+    """Makes snapshots of one state; remembers the host table and the asks it built."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._table: HostTable | None = None
+        self._inventory = -1
+        self._levels: tuple[str, ...] = ()
+
+    def table(self) -> HostTable:
+        """The static half at the present inventory."""
+        state = self._state
+        stale = self._inventory != state.index.inventory or self._levels != state.config.levels
+        if self._table is None or stale:
+            self._inventory, self._levels = state.index.inventory, state.config.levels
+            self._table = HostTable.build(
+                state.config.levels,
+                [self._entry(host) for host in state.hosts.values() if host.liveness != "GONE"],
+            )
+        return self._table
+
+    def _entry(self, host: Host) -> HostEntry:
+        keys = sorted(self._state.index.host_instances.get(host.name, {}))
+        found = (self._state.instances[key] for key in keys)
+        return HostEntry.of(host, [one for one in found if one.state != "GONE"])
+
+    def snapshot(
+        self, now_us: int, known: Mapping[str, PendReason] | None = None, limit: int = ASKS_MAX
+    ) -> Snapshot:
+        """What the next session works on: at most `limit` asks, first in order first."""
+        state = self._state
+        table = self.table()
+        hosts = [state.hosts[name] for name in table.names]
+        session = state.last("session") + 1
+        reasons = known or {}
+        return Snapshot(
+            lsn=state.lsn,
+            session=session,
+            now_us=now_us,
+            hosts=table,
+            standing=tuple(self._standing(host) for host in hosts),
+            free=self._free(table),
+            free_masks=self._masks(table),
+            free_ports=tuple(
+                free_ranges(ports, state.index.ports.get(name, ()))
+                for name, ports in zip(table.names, table.ports, strict=True)
+            ),
+            versions=tuple(state.index.version.get(name, 0) for name in table.names),
+            pending=tuple(self.asks(now_us, reasons, limit)),
+            inactive_queues=tuple(
+                queue.name for queue in state.config.queues if not queue.active
+            ),
+            seed=session,
+            known=reasons,
+        )
+
+    def _standing(self, host: Host) -> str:
+        if host.liveness == "UP" and host.reconciled_epoch != self._state.epoch:
+            return _UNUSABLE["JOINING"]
+        return _UNUSABLE.get(host.liveness) or _UNUSABLE.get(host.admin, "")
+
+    def _free(self, table: HostTable) -> dict[str, "np.ndarray[tuple[int], np.dtype[np.int64]]"]:
+        free = {name: column.copy() for name, column in table.totals.items()}
+        used = self._state.index.used
+        for name, amounts in used.items():
+            row = table.index.get(name)
+            if row is None:
+                continue
+            for counter, amount in amounts.items():
+                if counter in free:
+                    free[counter][row] -= amount
+        return free
+
+    def _masks(self, table: HostTable) -> dict[str, tuple[int, ...]]:
+        state = self._state
+        masks = {type_: list(rows) for type_, rows in table.all_masks().items()}
+        blocked = list(state.index.holders)
+        blocked += [key for key in state.index.unfit if key not in state.index.holders]
+        for key in blocked:
+            instance = state.instances.get(key)
+            if instance is not None and instance.type in masks:
+                row = table.index.get(instance.host)
+                if row is not None:
+                    masks[instance.type][row] &= ~(1 << instance.number)
+        return {type_: tuple(rows) for type_, rows in masks.items()}
+
+    # -- asks ------------------------------------------------------------------------------------
+    def asks(self, now_us: int, known: Mapping[str, PendReason], limit: int) -> list[Ask]:
+        """Pending work in order; of a class that is known not to fit only the first is named."""
+        found: list[Ask] = []
+        state = self._state
+        blocked: set[str] = set()
+        for group, key, class_key in state.index.pending:
+            if class_key in blocked:
+                continue
+            if class_key in known:
+                blocked.add(class_key)
+            ask = self.ask(group, key, class_key, now_us)
+            if ask is not None:
+                found.append(ask)
+                if len(found) >= limit:
+                    break
+        return found
+
+    def ask(self, group: int, key: int, class_key: str, now_us: int) -> Ask | None:
+        """One ask; None while it backs off or a member of it is held."""
+        state = self._state
+        if group:
+            found = state.groups[group]
+            return None if found.not_before_us > now_us else self._gang(found, class_key)
+        job = state.jobs[key]
+        return None if job.not_before_us > now_us else self._plain(job, class_key)
+
+    def _plain(self, job: Job, class_key: str) -> Ask:
+        spec = self._state.specs[job.spec]
+        role = RoleAsk(
+            jobs=(job.key,), need=spec.need, tasks=spec.tasks, run=spec.run,
+            topology=spec.topology, claims=spec.claims,
+        )  # fmt: skip
+        return Ask(
+            order=self._state.index.order_of_job(job), class_key=class_key, queue=job.queue,
+            owner=job.owner, roles=(role,),
+        )  # fmt: skip
+
+    def _gang(self, group: Group, class_key: str) -> Ask | None:
+        state = self._state
+        spec = state.group_spec(group)
+        roles = []
+        for role, span in zip(spec.roles, group.roles, strict=True):
+            jobs = tuple(range(span.first_job, span.first_job + span.count))
+            if any(state.jobs[job].state != "PENDING" for job in jobs):
+                return None
+            member = state.specs[role.member_spec]
+            roles.append(
+                RoleAsk(
+                    name=role.name, jobs=jobs, min=role.min, spares=role.spares, need=member.need,
+                    tasks=member.tasks, run=member.run, topology=role.topology,
+                    claims=role.claims,
+                    ready_claim=role.ready.port if role.ready.kind == "port" else "",
+                )
+            )  # fmt: skip
+        return Ask(
+            group=group.number, order=state.index.order_of_group(group), class_key=class_key,
+            queue=group.queue, owner=group.owner, roles=tuple(roles), topology=spec.topology,
+            claims=spec.claims,
+        )  # fmt: skip

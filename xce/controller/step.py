@@ -1,0 +1,62 @@
+"""One step: the only way anything happens. Shared by the controller and the simulator.
+
+Take the commands that are there, fire overdue timers, decide and apply one after the other,
+append in one transaction, and only then publish and answer. What a step wrote is invisible until
+`commit` returned: no reader sees, no answer tells and no order carries an uncommitted record.
+"""
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from xce.controller.core.apply import apply
+from xce.controller.core.commands import Command, Rejection, TimerDue
+from xce.controller.core.decide import Outcome, decide
+from xce.controller.core.state import State
+from xce.model.actor import CONTROLLER
+from xce.model.records import Record
+
+Answer = Outcome | Rejection
+
+
+class Step(Struct, frozen=True, gc=False, kw_only=True):
+    """What a step decided: all records in order, the blobs they name, an answer per command."""
+
+    records: tuple[Record, ...]
+    blobs: dict[str, bytes]
+    answers: tuple[Answer, ...]
+
+
+def decide_all(state: State, commands: Sequence[Command], now_us: int) -> Step:
+    """Decide and apply every command, overdue timers first. The state moves; nothing is durable
+    yet, so nobody may look at it before the records are committed."""
+    timers = [
+        TimerDue(actor=CONTROLLER, what=what, key=key) for _, what, key in state.index.due(now_us)
+    ]
+    records: list[Record] = []
+    blobs: dict[str, bytes] = {}
+    answers: list[Answer] = []
+    for command in (*timers, *commands):
+        answer = decide(state, command, now_us)
+        answers.append(answer)
+        if isinstance(answer, Outcome):
+            for name, blob in answer.blobs.items():
+                blobs[name] = blob
+                state.intern(name, blob)
+            for record in answer.records:
+                apply(state, record)
+            records.extend(answer.records)
+    return Step(records=tuple(records), blobs=blobs, answers=tuple(answers[len(timers) :]))
+
+
+def step(
+    state: State,
+    commands: Sequence[Command],
+    now_us: int,
+    commit: Callable[[Step], None],
+) -> Step:
+    """Decide, apply, commit. `commit` makes the step durable or does not return."""
+    done = decide_all(state, commands, now_us)
+    if done.records:
+        commit(done)
+    return done
