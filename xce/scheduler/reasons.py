@@ -44,11 +44,13 @@ class Code(StrEnum):
     NO_HOSTS = "no_hosts"
     NO_MATCH = "no_match"
     NEVER_FITS = "never_fits"
+    NEVER_TOGETHER = "never_together"
+    CLUSTER_NEVER_FITS = "cluster_never_fits"
     NO_USABLE_HOST = "no_usable_host"
     DOMAIN_UNKNOWN = "domain_unknown"
     DOMAIN_NEVER_FITS = "domain_never_fits"
     SHORT_ON_HOST = "short_on_host"
-    SHORT_IN_ALL = "short_in_all"
+    SHORT_TOGETHER = "short_together"
     MEMBERS_SHORT = "members_short"
     DOMAIN_SHORT = "domain_short"
     SCATTERED = "scattered"
@@ -133,6 +135,19 @@ TABLE: Mapping[Code, CodeText] = MappingProxyType(
             "More of something is asked on one host than any matching host has in total.",
             "can never fit: needs {needed} {what} on one host and {most}",
         ),
+        Code.NEVER_TOGETHER: _row(
+            Scope.HOST,
+            Cure.NEVER,
+            "Each thing that one host must give exists somewhere, but never on the same host.",
+            "can never fit: no one host has all of it: {detail}",
+        ),
+        Code.CLUSTER_NEVER_FITS: _row(
+            Scope.CLUSTER,
+            Cure.NEVER,
+            "More is asked at the same time than all matching hosts hold when empty.",
+            "can never fit: needs room for {needed} {detail} at once; "
+            "all matching hosts hold {available} when empty",
+        ),
         Code.NO_USABLE_HOST: _row(
             Scope.HOST,
             Cure.ON_CHANGE,
@@ -149,8 +164,8 @@ TABLE: Mapping[Code, CodeText] = MappingProxyType(
             Scope.CLUSTER,
             Cure.NEVER,
             "No domain of the required level could hold the members even when empty.",
-            "can never fit: {role} {needed} members in one {what} domain; "
-            "{where} holds at most {available} when empty",
+            "can never fit: needs room for {needed} {detail} in one {what} domain; "
+            "{where} holds {available} when empty and no other holds more",
         ),
         Code.SHORT_ON_HOST: _row(
             Scope.HOST,
@@ -158,23 +173,23 @@ TABLE: Mapping[Code, CodeText] = MappingProxyType(
             "No host has enough free of something that must come from one host.",
             "needs {needed} {what} on one host; best host {where} has {available} free",
         ),
-        Code.SHORT_IN_ALL: _row(
+        Code.SHORT_TOGETHER: _row(
             Scope.CLUSTER,
             Cure.ON_FREE,
-            "All matching hosts together have too little free of something.",
-            "needs {needed} {what}; all matching hosts together have {available} free",
+            "Each thing that one host must give is free somewhere, but not on the same host.",
+            "no one host has all of it free: {detail}",
         ),
         Code.MEMBERS_SHORT: _row(
             Scope.GROUP,
             Cure.ON_FREE,
-            "Not all members of a role fit at the same time.",
-            "needs room for {needed} of role {role} at once; {available} fit now",
+            "Not everything that must run at the same time fits now.",
+            "needs room for {needed} {detail} at once; {available} fit now",
         ),
         Code.DOMAIN_SHORT: _row(
             Scope.GROUP,
             Cure.ON_FREE,
             "No single domain of the required level has room for the members now.",
-            "needs room for {needed} {role} in one {what} domain; "
+            "needs room for {needed} {detail} in one {what} domain; "
             "best domain {where} has room for {available}",
         ),
         Code.SCATTERED: _row(

@@ -9,8 +9,10 @@ column has one int64 per host; bit `n` of a mask is the instance with `number` n
 changes a snapshot. Nothing here knows entities, the log or the clock: the caller copies.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
@@ -115,6 +117,7 @@ class HostTable(Struct, frozen=True, gc=False, kw_only=True):
 
     `domains[level][i]` is host i's domain name at a level ("" = unknown); `instances[type][i]`
     maps bit numbers to instances; `totals[counter]` is a column. `levels` is finest first.
+    `memo` keeps results of pure functions of the table, so that sessions need not repeat them.
     """
 
     levels: tuple[str, ...]
@@ -125,6 +128,7 @@ class HostTable(Struct, frozen=True, gc=False, kw_only=True):
     totals: Mapping[str, Column]
     instances: Mapping[str, tuple[Mapping[int, Instance], ...]]
     ports: tuple[tuple[int, int], ...]
+    memo: dict[Hashable, Any] = msgspec.field(default_factory=dict)
 
     @staticmethod
     def build(levels: Sequence[str], entries: Iterable[HostEntry]) -> "HostTable":

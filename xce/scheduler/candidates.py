@@ -1,0 +1,118 @@
+"""Which hosts and instances may serve a class at all, before anything is counted.
+
+`Workspace` is what one session works with: the snapshot, its ledger, and memos. Expressions over
+static attributes are evaluated once per host table and kept there; those that name a counter see
+what was free when the session began, and are evaluated once per session.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from xce.model.host import Attribute
+from xce.model.resources import Layer
+from xce.resreq import tree
+from xce.resreq.match import match
+from xce.resreq.parse import parse_select
+from xce.scheduler.ledger import Ledger
+from xce.scheduler.snapshot import USABLE, Ask, HostTable, Mask, Snapshot
+
+Masks = tuple[int, ...]
+
+
+class Workspace:
+    """One session's view: what is asked of it is answered from memos where possible."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self.hosts: HostTable = snapshot.hosts
+        self.ledger = Ledger(snapshot)
+        self.usable: Mask = np.array([why == USABLE for why in snapshot.standing], dtype=bool)
+        self._selected: dict[str, Mask] = {}
+
+    def matching(self, select: str) -> Mask:
+        """The hosts that match a select expression, whether they may be used now or not."""
+        if not select:
+            return np.ones(len(self.hosts.names), dtype=bool)
+        if select not in self._selected:
+            self._selected[select] = self._evaluate(select)
+        return self._selected[select]
+
+    def allowed(self, ask: Ask, select: str) -> Mask:
+        """The hosts that match, may be used now, and are not to be avoided."""
+        mask = self.matching(select) & self.usable
+        for name in ask.avoid:
+            if name in self.hosts.index:
+                mask[self.hosts.index[name]] = False
+        return mask
+
+    def eligible(self, type_: str, select: str) -> Masks:
+        """Per host, the instances of a type that match a select over their attributes."""
+        key = ("eligible", type_, select)
+        memo = self.hosts.memo
+        if key not in memo:
+            node = parse_select(select) if select else None
+            memo[key] = tuple(
+                sum(
+                    1 << number
+                    for number, instance in row.items()
+                    if node is None or self._holds(node, dict(instance.attributes))
+                )
+                for row in self.hosts.instances.get(type_, ({},) * len(self.hosts.names))
+            )
+        found: Masks = memo[key]
+        return found
+
+    def _evaluate(self, select: str) -> Mask:
+        node = parse_select(select)
+        fixed = not any(name in self.snapshot.free for name in _names(node))
+        key = ("select", select)
+        if fixed and key in self.hosts.memo:
+            kept: Mask = self.hosts.memo[key]
+            return kept
+        rows = (self._attributes(i, fixed) for i in range(len(self.hosts.names)))
+        mask = np.array([self._holds(node, row) for row in rows], dtype=bool)
+        if fixed:
+            self.hosts.memo[key] = mask
+        return mask
+
+    def _holds(self, node: tree.Expr, attributes: Mapping[str, Attribute]) -> bool:
+        return match(node, attributes, self.snapshot.types)
+
+    def _attributes(self, host: int, fixed: bool) -> Mapping[str, Attribute]:
+        row = _static_attributes(self.snapshot)[host]
+        if fixed:
+            return row
+        return {**row, **{name: int(column[host]) for name, column in self.snapshot.free.items()}}
+
+
+def _static_attributes(snapshot: Snapshot) -> list[dict[str, Attribute]]:
+    """What a host says of itself, with LSF's names for what the inventory already tells."""
+    memo = snapshot.hosts.memo
+    if "attributes" not in memo:
+        memo["attributes"] = [_row(snapshot, i) for i in range(len(snapshot.hosts.names))]
+    rows: list[dict[str, Attribute]] = memo["attributes"]
+    return rows
+
+
+def _row(snapshot: Snapshot, host: int) -> dict[str, Attribute]:
+    table = snapshot.hosts
+    row: dict[str, Attribute] = {"hname": table.names[host]}
+    for name, column in table.totals.items():
+        row[f"max{name}"] = int(column[host])
+    for type_, rows in table.instances.items():
+        if f"n{type_}s" in snapshot.types:
+            row[f"n{type_}s"] = len(rows[host])
+    row.update(table.attributes[host])
+    return row
+
+
+def _names(node: tree.Expr) -> list[str]:
+    own = [node.name] if isinstance(node, tree.Name | tree.Defined) else []
+    return own + [name for child in tree.children(node) for name in _names(child)]
+
+
+def layer_of(snapshot: Snapshot, name: str) -> Layer | None:
+    """The layer of a type, None where the name is not declared."""
+    type_ = snapshot.types.get(name)
+    return None if type_ is None else type_.layer

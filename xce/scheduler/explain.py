@@ -1,0 +1,238 @@
+"""Why an ask waits: the one reason worth telling, with numbers, and hosts counted per cause.
+
+The same questions are asked of the hosts as they are and of the hosts as if empty; what fails on
+the empty ones can never fit. Roles are looked at in their order; a reason that can never be cured
+goes before one that needs a change, and that before one that needs something freed.
+
+Nothing here decides: the search has failed already. Its figures are those of caps.py, so that a
+reason and a decision cannot disagree.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from msgspec import Struct, structs
+
+from xce.scheduler.candidates import Workspace
+from xce.scheduler.fit.caps import Hosts, caps, free_of
+from xce.scheduler.fit.demand import Item, Load, MemberNeed, Shape
+from xce.scheduler.place.topology import is_finer, known, level_ids, parts_of, sums
+from xce.scheduler.reasons import Code, Cure, PendReason, amount_text, reason
+from xce.scheduler.snapshot import USABLE, Ask, Column, Mask, RoleAsk
+
+RANK = {Cure.NEVER: 0, Cure.ON_CHANGE: 1, Cure.ON_FREE: 2, Cure.AT_ONCE: 3}
+
+
+class Wanted(Struct, frozen=True, gc=False):
+    """One thing that one host must give, and how much of it."""
+
+    name: str
+    amount: int
+    item: Item | None = None
+    is_ports: bool = False
+
+    def free(self, work: Workspace, hosts: Hosts) -> Column:
+        """How much of it each host has."""
+        if self.item is not None:
+            return free_of(work, self.item, hosts)
+        if self.is_ports:
+            found: Column = work.ledger.ports[hosts]
+            return found
+        return work.ledger.column(self.name)[hosts]
+
+    def text(self) -> str:
+        """`4 gpu`, `64GB mem`."""
+        return f"{amount_text(self.name, self.amount)} {self.name}"
+
+
+class Case(Struct, frozen=True, gc=False, kw_only=True):
+    """One role of an ask that found no place. `empty` is the workspace of the hosts as if
+    nothing ran; `matching` the hosts that match, `allowed` those of them that may be used."""
+
+    work: Workspace
+    empty: Workspace
+    ask: Ask
+    role: RoleAsk
+    need: MemberNeed
+    matching: Hosts
+    allowed: Hosts
+
+    @property
+    def needed(self) -> int:
+        """The least number of units that must fit at once."""
+        members = min(self.role.min, self.role.count)
+        return members if self.need.shape is Shape.ONE_HOST else members * self.need.tasks
+
+    @property
+    def what(self) -> str:
+        """What a unit is, in words."""
+        unit = "members" if self.need.shape is Shape.ONE_HOST else "tasks"
+        return f"{unit} of role {self.role.name}" if self.role.name else unit
+
+    @property
+    def level(self) -> str:
+        """The level whose one domain must hold the role."""
+        return self.role.topology.required or self.ask.topology.required
+
+
+def explain(cases: Sequence[Case], *, exhausted: bool, bound: int) -> PendReason:
+    """The most telling reason over all roles."""
+    found = [(case, why) for case in cases if (why := _role_reason(case)) is not None]
+    if found:
+        case, why = min(found, key=lambda pair: RANK[pair[1].cure])
+    elif exhausted:
+        case, why = cases[0], reason(Code.SEARCH_BOUND, needed=bound)
+    else:
+        case, why = cases[0], reason(Code.SCATTERED)
+    return _with_hosts(case, why)
+
+
+def _role_reason(case: Case) -> PendReason | None:
+    if not case.work.hosts.names:
+        return reason(Code.NO_HOSTS)
+    if not len(case.matching):
+        return reason(Code.NO_MATCH, detail=case.need.select)
+    never = _shortage(case, case.empty, case.matching, NEVER_CODES)
+    if never is not None:
+        return never
+    if not len(case.allowed):
+        return reason(Code.NO_USABLE_HOST, needed=len(case.matching))
+    return _shortage(case, case.work, case.allowed, NOW_CODES)
+
+
+class Codes(Struct, frozen=True, gc=False):
+    """The codes for one state of the hosts: as they are, or as if empty."""
+
+    one: Code
+    together: Code
+    sum: Code
+    domain: Code
+
+
+NEVER_CODES = Codes(
+    Code.NEVER_FITS, Code.NEVER_TOGETHER, Code.CLUSTER_NEVER_FITS, Code.DOMAIN_NEVER_FITS
+)
+NOW_CODES = Codes(Code.SHORT_ON_HOST, Code.SHORT_TOGETHER, Code.MEMBERS_SHORT, Code.DOMAIN_SHORT)
+
+
+def _shortage(case: Case, work: Workspace, hosts: Hosts, codes: Codes) -> PendReason | None:
+    """What is short on these hosts, from the smallest scope up: a host, all hosts, a domain."""
+    begin = case.need.load(True, True)
+    if caps(work, begin, hosts).max() < 1:
+        return _short_host(case, work, hosts, codes)
+    units = caps(work, case.need.load(False, False), hosts)
+    about: dict[str, Any] = {"needed": case.needed, "role": case.role.name, "detail": case.what}
+    total = int(np.minimum(units, case.needed).sum())
+    if total < case.needed:
+        return reason(codes.sum, available=total, **about)
+    if case.level:
+        best, where = _best_domain(case, work, hosts, units)
+        if not where:
+            return reason(Code.DOMAIN_UNKNOWN, what=case.level)
+        if best < case.needed:
+            return reason(codes.domain, what=case.level, available=best, where=where, **about)
+    return None
+
+
+def _short_host(case: Case, work: Workspace, hosts: Hosts, codes: Codes) -> PendReason:
+    wanted = wanted_of(case.need.load(True, True))
+    for want in wanted:
+        free = want.free(work, hosts)
+        best = int(free.argmax())
+        if free[best] < want.amount:
+            return reason(
+                codes.one,
+                what=want.name,
+                needed=want.amount,
+                available=int(free[best]),
+                where=work.hosts.names[int(hosts[best])],
+                role=case.role.name,
+            )
+    return reason(
+        codes.together,
+        detail=", ".join(want.text() for want in wanted),
+        role=case.role.name,
+    )
+
+
+def _best_domain(case: Case, work: Workspace, hosts: Hosts, units: Column) -> tuple[int, str]:
+    """The most units that one domain of the level holds, and its name ("" when none is known)."""
+    level = case.level
+    if is_finer(work.hosts, level):
+        return _best_part(case, work, hosts[units > 0])
+    ids, names = level_ids(work.hosts, level)
+    if not (ids[hosts] >= 0).any():
+        return 0, ""
+    total = sums(ids[hosts], units, len(names))
+    best = int(total.argmax())
+    return int(total[best]), names[best]
+
+
+def _best_part(case: Case, work: Workspace, hosts: Hosts) -> tuple[int, str]:
+    best, where = -1, ""
+    load = case.need.load(False, False)
+    for host in hosts.tolist():
+        for name, bits in parts_of(work.hosts, case.level, host):
+            room = int(caps(work, load, np.array([host], dtype=np.intp), bits)[0])
+            if room > best:
+                best, where = room, f"{work.hosts.names[host]}/{name}"
+    return max(best, 0), where
+
+
+def wanted_of(load: Load) -> list[Wanted]:
+    """Everything that one host must give for one unit: instances first, then slots and the rest."""
+    amounts: dict[str, int] = {}
+    for name, amount in (*load.unit, *load.fixed):
+        amounts[name] = amounts.get(name, 0) + amount
+    items: dict[tuple[str, str, str], int] = {}
+    for item in (*load.unit_items, *load.fixed_items):
+        key = (item.type, item.select, item.same)
+        items[key] = items.get(key, 0) + item.count
+    found = []
+    for (type_, select, same), count in sorted(items.items()):
+        label = type_ + (f" with {select}" if select else "") + (f" in one {same}" if same else "")
+        found.append(Wanted(label, count, Item(type_, count, select, same)))
+    ports = load.unit_ports + load.fixed_ports
+    if ports:
+        found.append(Wanted("port", ports, None, True))
+    ordered = sorted(amounts.items(), key=lambda pair: (pair[0] != "slots", pair[0]))
+    return found + [Wanted(name, amount) for name, amount in ordered]
+
+
+def _with_hosts(case: Case, why: PendReason) -> PendReason:
+    """The reason with every host of the cluster counted under one cause."""
+    counts: list[tuple[str, int]] = []
+    left = np.ones(len(case.work.hosts.names), dtype=bool)
+
+    def count(cause: str, mask: Mask) -> None:
+        hit = mask & left
+        number = int(hit.sum())
+        if number:
+            counts.append((cause, number))
+            left[hit] = False
+
+    standing = np.array(case.work.snapshot.standing)
+    for cause in sorted(set(case.work.snapshot.standing) - {USABLE}):
+        count(cause, standing == cause)
+    count("does not match", ~_mask(case, case.matching))
+    count("avoided", ~_mask(case, case.allowed))
+    hosts = case.allowed
+    for want in wanted_of(case.need.load(False, False)):
+        if want.amount:
+            short = hosts[want.free(case.empty, hosts) < want.amount]
+            count(f"too small: {want.name}", _mask(case, short))
+    if case.level:
+        count(f"no known {case.level} domain", ~known(case.work.hosts, case.level))
+    for want in wanted_of(case.need.load(False, False)):
+        short = hosts[want.free(case.work, hosts) < want.amount]
+        count(f"short of {want.name}", _mask(case, short))
+    count("has room", left.copy())
+    ranked = tuple(sorted(counts, key=lambda pair: (-pair[1], pair[0])))
+    return structs.replace(why, hosts=ranked)
+
+
+def _mask(case: Case, hosts: Hosts) -> Mask:
+    mask = np.zeros(len(case.work.hosts.names), dtype=bool)
+    mask[hosts] = True
+    return mask

@@ -1,0 +1,1 @@
+"""What fits on one host: the compiled need, room in units, chosen instances, shares."""

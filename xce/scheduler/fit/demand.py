@@ -1,0 +1,236 @@
+"""What one member asks of its hosts, worked out once per class from its resreq and templates.
+
+A member runs on one host (`span[hosts=1]`, or a single task), on hosts of `ptile` tasks each, or
+wherever its tasks fit (FILL). Amounts come per task, per host, or once on the first host: there
+sit the per-job amounts and the member's own claims. A role or group claim sits on the first host
+of one role's rank 0: it is that role's `anchor`.
+
+Which kind of thing a claim holds is read from its type's descriptor: a number of an interval, an
+amount of the counter it draws on, instances, or nothing. No type is known by name here.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from msgspec import Struct
+
+from xce.model.job import ClaimTemplate
+from xce.model.resources import Kind, Layer, Need, ResourceType
+from xce.scheduler.ledger import Amounts
+from xce.scheduler.snapshot import Ask, RoleAsk
+
+SLOTS = "slots"
+MEMBER, ROLE, GROUP = "member", "role", "group"
+
+
+class Shape(StrEnum):
+    """How a member's tasks lie on hosts."""
+
+    ONE_HOST = "one_host"
+    PTILE = "ptile"
+    FILL = "fill"
+
+
+class Item(Struct, frozen=True, gc=False):
+    """`count` instances of a type from one host. `claim` is the index of the template that holds
+    them, -1 where the allocation does; `same` a level whose one domain must hold them all."""
+
+    type: str
+    count: int
+    select: str = ""
+    same: str = ""
+    claim: int = -1
+
+
+class Extra(Struct, frozen=True, gc=False, kw_only=True):
+    """What claims hold on one host: amounts (per claim), instances, port counts (per claim)."""
+
+    templates: tuple[ClaimTemplate, ...] = ()
+    amounts: tuple[tuple[int, str, int], ...] = ()
+    items: tuple[Item, ...] = ()
+    ports: tuple[tuple[int, int], ...] = ()
+
+    def counters(self) -> Amounts:
+        """The amounts as counters."""
+        return merged(tuple((name, amount) for _, name, amount in self.amounts))
+
+    def port_count(self) -> int:
+        """How many port numbers the claims need together."""
+        return sum(count for _, count in self.ports)
+
+
+class Load(Struct, frozen=True, gc=False, kw_only=True):
+    """What a host must have for `n` units: `fixed` once and `unit` n times."""
+
+    fixed: Amounts = ()
+    unit: Amounts = ()
+    fixed_items: tuple[Item, ...] = ()
+    unit_items: tuple[Item, ...] = ()
+    fixed_ports: int = 0
+    unit_ports: int = 0
+
+
+class MemberNeed(Struct, frozen=True, gc=False, kw_only=True):
+    """A role's member, compiled. `task_items` are counted per task."""
+
+    shape: Shape
+    tasks: int
+    ptile: int
+    select: str
+    per_task: Amounts
+    per_host: Amounts
+    first: Amounts
+    task_items: tuple[Item, ...]
+    own: Extra
+    anchor: Extra
+
+    def counters(self, tasks: int, first: bool) -> Amounts:
+        """What the allocation takes of counters for `tasks` tasks on one host."""
+        scaled = tuple((name, amount * tasks) for name, amount in self.per_task)
+        return merged(scaled + self.per_host + (self.first if first else ()))
+
+    def items(self, tasks: int, first: bool) -> tuple[Item, ...]:
+        """The instances for `tasks` tasks on one host, the member's claims included."""
+        scaled = tuple(Item(item.type, item.count * tasks, item.select) for item in self.task_items)
+        return scaled + (self.own.items if first else ())
+
+    def load(self, first: bool, anchored: bool) -> Load:
+        """Room in units: whole members under ONE_HOST, else tasks. `first` is the member's first
+        host, `anchored` the first host of the role's rank 0."""
+        anchor = self.anchor if anchored else Extra()
+        if self.shape is Shape.ONE_HOST:
+            return Load(
+                fixed=anchor.counters(),
+                unit=merged(self.counters(self.tasks, True) + self.own.counters()),
+                fixed_items=anchor.items,
+                unit_items=self.items(self.tasks, True),
+                fixed_ports=anchor.port_count(),
+                unit_ports=self.own.port_count(),
+            )
+        own = self.own if first else Extra()
+        fixed = self.per_host + (self.first if first else ()) + own.counters() + anchor.counters()
+        return Load(
+            fixed=merged(fixed),
+            unit=self.per_task,
+            fixed_items=own.items + anchor.items,
+            unit_items=self.task_items,
+            fixed_ports=own.port_count() + anchor.port_count(),
+        )
+
+    def types(self) -> tuple[str, ...]:
+        """The instance types that the role asks for, sorted."""
+        items = (*self.task_items, *self.own.items, *self.anchor.items)
+        return tuple(sorted({item.type for item in items}))
+
+
+def merged(amounts: Amounts) -> Amounts:
+    """The amounts, one per name, sorted, zeros left out."""
+    total: dict[str, int] = {}
+    for name, amount in amounts:
+        total[name] = total.get(name, 0) + amount
+    return tuple(sorted((name, amount) for name, amount in total.items() if amount))
+
+
+def compile_role(ask: Ask, role: RoleAsk, types: Mapping[str, ResourceType]) -> MemberNeed:
+    """The need of one member of `role`, and what the role's rank 0 carries for its group."""
+    need, loose = _unclaimed(role.need, types), _nameless(role, types)
+    own = [claim for claim in role.claims if claim.scope == MEMBER]
+    per_task = need.per_task
+    if all(name != SLOTS for name, _ in per_task):
+        per_task = (*per_task, (SLOTS, 1))
+    return MemberNeed(
+        shape=_shape(role),
+        tasks=role.tasks,
+        ptile=need.ptile,
+        select=need.select,
+        per_task=merged(per_task),
+        per_host=need.per_host,
+        first=need.per_job,
+        task_items=tuple(
+            Item(item.type, item.count_per_task, item.select) for item in need.instances
+        ),
+        own=_extra((*own, *loose), types),
+        anchor=_extra(anchored(ask, role), types),
+    )
+
+
+def anchored(ask: Ask, role: RoleAsk) -> tuple[ClaimTemplate, ...]:
+    """The group's and the role's claims that sit on the first host of this role's rank 0."""
+    mine = [claim for claim in ask.claims if _home(ask, claim).name == role.name]
+    return (*mine, *(claim for claim in role.claims if claim.scope == ROLE))
+
+
+def _home(ask: Ask, claim: ClaimTemplate) -> RoleAsk:
+    """The first role whose `ready` names the claim, else the first role."""
+    named = (role for role in ask.roles if role.ready_claim == claim.name)
+    return next(named, ask.roles[0])
+
+
+def _shape(role: RoleAsk) -> Shape:
+    need = role.need
+    if need.span_hosts == 1 or role.tasks == 1 or need.ptile >= role.tasks:
+        return Shape.ONE_HOST
+    return Shape.PTILE if need.ptile else Shape.FILL
+
+
+def _provisioned(name: str, types: Mapping[str, ResourceType]) -> bool:
+    type_ = types.get(name)
+    return type_ is not None and type_.provision
+
+
+def _unclaimed(need: Need, types: Mapping[str, ResourceType]) -> Need:
+    """The need without what becomes a nameless claim because its type is provisioned."""
+
+    def keep(pairs: Amounts) -> Amounts:
+        return tuple(pair for pair in pairs if not _provisioned(pair[0], types))
+
+    return Need(
+        select=need.select,
+        span_hosts=need.span_hosts,
+        ptile=need.ptile,
+        per_task=keep(need.per_task),
+        per_host=keep(need.per_host),
+        per_job=keep(need.per_job),
+        instances=tuple(i for i in need.instances if not _provisioned(i.type, types)),
+    )
+
+
+def _nameless(role: RoleAsk, types: Mapping[str, ResourceType]) -> tuple[ClaimTemplate, ...]:
+    """Member claims without a name: a resreq's request for a type that must be provisioned."""
+    found: dict[str, int] = {}
+    for pairs, times in (
+        (role.need.per_task, role.tasks),
+        (role.need.per_host, 1),
+        (role.need.per_job, 1),
+    ):
+        for name, amount in pairs:
+            if _provisioned(name, types):
+                found[name] = found.get(name, 0) + amount * times
+    claims = [ClaimTemplate(name="", type=name, size_bytes=n) for name, n in sorted(found.items())]
+    claims.extend(
+        ClaimTemplate(
+            name="", type=item.type, count=item.count_per_task * role.tasks, select=item.select
+        )
+        for item in role.need.instances
+        if _provisioned(item.type, types)
+    )
+    return tuple(claims)
+
+
+def _extra(templates: tuple[ClaimTemplate, ...], types: Mapping[str, ResourceType]) -> Extra:
+    amounts: list[tuple[int, str, int]] = []
+    items: list[Item] = []
+    ports: list[tuple[int, int]] = []
+    for index, claim in enumerate(templates):
+        type_ = types.get(claim.type)
+        if claim.use or type_ is None or type_.layer is Layer.ATTRIBUTE:
+            continue
+        if type_.kind is Kind.INTERVAL:
+            ports.append((index, claim.count))
+        elif type_.layer is Layer.INSTANCE:
+            items.append(Item(claim.type, claim.count, claim.select, claim.same, index))
+        else:
+            amounts.append((index, type_.draws_on or claim.type, claim.size_bytes or claim.count))
+    return Extra(
+        templates=templates, amounts=tuple(amounts), items=tuple(items), ports=tuple(ports)
+    )

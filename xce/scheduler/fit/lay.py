@@ -1,0 +1,94 @@
+"""Laying units of one role on a host: chosen, taken from the ledger, remembered as a cell.
+
+A cell is all that one role puts on one host in one go: whole members, or tasks of one member.
+It keeps which instances and ports each unit got, so that shares and claims can be made from it
+later without asking the ledger again.
+"""
+
+from collections.abc import Mapping
+
+from msgspec import Struct, structs
+
+from xce.scheduler.candidates import Workspace
+from xce.scheduler.fit.demand import Load, MemberNeed
+from xce.scheduler.fit.picks import Picked, pick
+from xce.scheduler.ledger import Amounts, Bits, Taking
+
+NOTHING = Picked((), ())
+
+
+class Cell(Struct, frozen=True, gc=False, kw_only=True):
+    """Units of a role on a host. `member` is the rank of a member that spans hosts, -1 where the
+    units are whole members; `spot` the host's place in topology order."""
+
+    role: int
+    member: int
+    host: int
+    spot: int
+    units: int
+    first: bool
+    anchored: bool
+    picked: Picked
+    ports: tuple[int, ...]
+    taking: Taking
+
+
+def blank(
+    role: int,
+    member: int,
+    host: int,
+    spot: int,
+    units: int,
+    *,
+    first: bool = False,
+    anchored: bool = False,
+) -> Cell:
+    """A cell before anything is chosen for it."""
+    return Cell(
+        role=role,
+        member=member,
+        host=host,
+        spot=spot,
+        units=units,
+        first=first,
+        anchored=anchored,
+        picked=NOTHING,
+        ports=(),
+        taking=Taking(host),
+    )
+
+
+def lay(
+    work: Workspace, need: MemberNeed, cell: Cell, restrict: Mapping[str, int] | None, salt: int
+) -> Cell | None:
+    """The cell with its instances and ports, taken from the ledger; None when they do not fit."""
+    load = need.load(cell.first, cell.anchored)
+    picked: Picked | None = NOTHING
+    if load.fixed_items or load.unit_items:
+        picked = pick(work, load, cell.host, cell.units, restrict)
+    if picked is None:
+        return None
+    wanted = load.fixed_ports + load.unit_ports * cell.units
+    ports = work.ledger.choose_ports(cell.host, wanted, salt) if wanted else ()
+    if len(ports) < wanted:
+        return None
+    taking = Taking(cell.host, _amounts(load, cell.units), _bits(load, picked), ports)
+    work.ledger.take(taking)
+    return structs.replace(cell, picked=picked, ports=ports, taking=taking)
+
+
+def _amounts(load: Load, units: int) -> Amounts:
+    total = {name: amount * units for name, amount in load.unit}
+    for name, amount in load.fixed:
+        total[name] = total.get(name, 0) + amount
+    return tuple(sorted(total.items()))
+
+
+def _bits(load: Load, picked: Picked) -> Bits:
+    total: dict[str, int] = {}
+    for item, bits in zip(load.fixed_items, picked.fixed, strict=True):
+        total[item.type] = total.get(item.type, 0) | bits
+    for unit in picked.units:
+        for item, bits in zip(load.unit_items, unit, strict=True):
+            total[item.type] = total.get(item.type, 0) | bits
+    return tuple(sorted(total.items()))

@@ -1,0 +1,147 @@
+"""What is free while a session works: columns and masks that change, with undo marks.
+
+Every taking is written to an undo list, so that a trial is a mark and a rollback and nothing is
+copied. A second list, the journal, names each host that changed in either direction; whoever
+keeps figures per host reads on from where it stopped instead of looking at all hosts again.
+
+Invariant: nothing here goes below zero or takes a bit twice; `take` raises when asked to, since
+callers look first. One ledger belongs to one session; it never writes to its snapshot.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+from msgspec import Struct
+
+from xce.scheduler.snapshot import Column, Snapshot
+
+Amounts = tuple[tuple[str, int], ...]
+Bits = tuple[tuple[str, int], ...]
+
+
+class Taking(Struct, frozen=True, gc=False):
+    """What is taken on one host in one go: counters, instance bits per type, port numbers."""
+
+    host: int
+    counters: Amounts = ()
+    bits: Bits = ()
+    ports: tuple[int, ...] = ()
+
+
+class Trial:
+    """A stretch of work that is put back unless it is kept."""
+
+    def __init__(self) -> None:
+        self.kept = False
+
+    def keep(self) -> None:
+        """Lets what was taken since the trial began stand."""
+        self.kept = True
+
+
+class Ledger:
+    """Free amounts per host: `free[counter]` and `counts[type]` are columns, `masks[type]` lists
+    of bit masks, `ports[host]` the number of free ports."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._size = len(snapshot.hosts.names)
+        self._zero = np.zeros(self._size, dtype=np.int64)
+        self._zero.flags.writeable = False
+        self.free = {name: column.copy() for name, column in snapshot.free.items()}
+        self.masks = {type_: list(masks) for type_, masks in snapshot.free_masks.items()}
+        self.counts = {type_: _popcounts(masks) for type_, masks in self.masks.items()}
+        self.ports = np.array(
+            [sum(high - low + 1 for low, high in ranges) for ranges in snapshot.free_ports],
+            dtype=np.int64,
+        )
+        self._held_ports: dict[int, set[int]] = {}
+        self._undo: list[Taking] = []
+        self.journal: list[int] = []
+
+    def column(self, counter: str) -> Column:
+        """The free amounts of a counter; all zero where no host has it."""
+        return self.free.get(counter, self._zero)
+
+    def count(self, type_: str) -> Column:
+        """The number of free instances of a type per host."""
+        return self.counts.get(type_, self._zero)
+
+    def mask(self, type_: str, host: int) -> int:
+        """The free instances of a type on a host."""
+        masks = self.masks.get(type_)
+        return masks[host] if masks else 0
+
+    def take(self, taking: Taking) -> None:
+        """Takes it; raises ValueError (and changes nothing) where something is not free."""
+        self._check(taking)
+        self._move(taking, -1)
+        self._undo.append(taking)
+
+    def mark(self) -> int:
+        """A point to roll back to."""
+        return len(self._undo)
+
+    def rollback(self, mark: int) -> None:
+        """Puts back everything that was taken since the mark."""
+        while len(self._undo) > mark:
+            self._move(self._undo.pop(), 1)
+
+    def since(self, mark: int) -> tuple[Taking, ...]:
+        """What was taken since the mark, in order."""
+        return tuple(self._undo[mark:])
+
+    @contextmanager
+    def trial(self) -> Iterator[Trial]:
+        """A trial: rolled back at its end unless it was kept."""
+        mark = self.mark()
+        trial = Trial()
+        try:
+            yield trial
+        finally:
+            if not trial.kept:
+                self.rollback(mark)
+
+    def choose_ports(self, host: int, amount: int, salt: int) -> tuple[int, ...]:
+        """Free port numbers of a host, from a place in its range that `salt` turns; fewer than
+        asked where there are not enough."""
+        numbers = [
+            number
+            for low, high in self._snapshot.free_ports[host]
+            for number in range(low, high + 1)
+            if number not in self._held_ports.get(host, ())
+        ]
+        if not numbers:
+            return ()
+        start = salt * amount % len(numbers)
+        return tuple((numbers[start:] + numbers[:start])[:amount])
+
+    def _check(self, taking: Taking) -> None:
+        for name, amount in taking.counters:
+            if self.column(name)[taking.host] < amount:
+                raise ValueError(f"{name} is over-committed on host {taking.host}")
+        for type_, bits in taking.bits:
+            if self.mask(type_, taking.host) & bits != bits:
+                raise ValueError(f"{type_} is taken twice on host {taking.host}")
+        held = self._held_ports.get(taking.host, set())
+        if held.intersection(taking.ports):
+            raise ValueError(f"a port is taken twice on host {taking.host}")
+
+    def _move(self, taking: Taking, sign: int) -> None:
+        host = taking.host
+        for name, amount in taking.counters:
+            if amount:
+                self.free[name][host] += sign * amount
+        for type_, bits in taking.bits:
+            self.masks[type_][host] ^= bits
+            self.counts[type_][host] += sign * bits.bit_count()
+        if taking.ports:
+            held = self._held_ports.setdefault(host, set())
+            held.symmetric_difference_update(taking.ports)
+            self.ports[host] += sign * len(taking.ports)
+        self.journal.append(host)
+
+
+def _popcounts(masks: list[int]) -> Column:
+    return np.array([mask.bit_count() for mask in masks], dtype=np.int64)

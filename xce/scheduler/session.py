@@ -1,0 +1,271 @@
+"""One session: asks in order, each placed or skipped, one reason for every class that waits.
+
+    for ask in pending:            # the caller keeps the order
+        blocked class?  -> count it and go on: nothing is freed within a session
+        compile         -> needs, candidates, or a refusal; once per class
+        place           -> one host directly, everything else by the bounded search
+        no place?       -> the class is blocked, and explained once
+
+A session is pure: the same snapshot gives the same plan, byte for byte. `SessionRun` does it in
+portions of a fixed count of work, so that a loop can do other things in between; a portion ends
+only between two asks. One step is one ask or one search step.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from msgspec import Struct, structs
+
+from xce.resreq.errors import ResreqError
+from xce.scheduler.candidates import Workspace
+from xce.scheduler.explain import Case, explain
+from xce.scheduler.fit.caps import Hosts, caps
+from xce.scheduler.fit.demand import MemberNeed, Shape, compile_role
+from xce.scheduler.fit.lay import Cell
+from xce.scheduler.fit.shares import role_outcome
+from xce.scheduler.place.gang import SEARCH_BOUND, Search
+from xce.scheduler.place.scopes import RolePlan
+from xce.scheduler.place.serial import SerialRow
+from xce.scheduler.place.topology import known
+from xce.scheduler.plan import ClassReason, PlacedClaim, PlacedMember, Placement, Plan, sealed
+from xce.scheduler.reasons import Code, PendReason, reason
+from xce.scheduler.snapshot import Ask, Snapshot, free_ranges
+
+
+class Budget(Struct, frozen=True, gc=False):
+    """How much work a session may do at most, in steps; 0 is no limit."""
+
+    steps: int = 0
+
+
+NO_LIMIT = Budget()
+
+
+class Compiled(Struct, frozen=True, gc=False, kw_only=True):
+    """What a class comes down to: needs and hosts per role, or why it cannot be tried at all."""
+
+    refusal: PendReason | None = None
+    needs: tuple[MemberNeed, ...] = ()
+    matching: tuple[Hosts, ...] = ()
+    allowed: tuple[Hosts, ...] = ()
+    serial: SerialRow | None = None
+
+
+class Waiting:
+    """A blocked class while the session runs: its reason, first ask and number of asks."""
+
+    def __init__(self, why: PendReason, first: str) -> None:
+        self.why = why
+        self.first = first
+        self.count = 0
+
+
+class SessionRun:
+    """A session that is done in portions; `plan` is what it has come to so far."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._work = Workspace(snapshot)
+        self._empty: Workspace | None = None
+        self._asks: Iterator[Ask] = iter(snapshot.pending)
+        self._classes: dict[str, Compiled] = {}
+        self._waiting: dict[str, Waiting] = {}
+        self._touches = [0] * len(snapshot.hosts.names)
+        self._placements: list[Placement] = []
+        self.steps = 0
+
+    def advance(self, steps: int = 0) -> bool:
+        """Works on for `steps` more steps (0 = to the end); True when the session is over."""
+        until = self.steps + steps
+        for ask in self._asks:
+            self._consider(ask)
+            if steps and self.steps >= until:
+                return False
+        return True
+
+    @property
+    def plan(self) -> Plan:
+        """The plan, sealed with its digest."""
+        reasons = tuple(
+            ClassReason(class_key=key, reason=entry.why, first=entry.first, waiting=entry.count)
+            for key, entry in self._waiting.items()
+        )
+        return sealed(
+            Plan(
+                session=self._snapshot.session,
+                snapshot_lsn=self._snapshot.lsn,
+                placements=tuple(self._placements),
+                reasons=reasons,
+                steps=self.steps,
+            )
+        )
+
+    def _consider(self, ask: Ask) -> None:
+        self.steps += 1
+        blocked = self._waiting.get(ask.class_key)
+        if blocked is None and ask.class_key in self._snapshot.known:
+            blocked = Waiting(self._snapshot.known[ask.class_key], ask.label)
+            self._waiting[ask.class_key] = blocked
+        if blocked is not None:
+            blocked.count += 1
+            return
+        outcome = self._try(ask)
+        if isinstance(outcome, Placement):
+            self._placements.append(outcome)
+        else:
+            self._waiting[ask.class_key] = Waiting(outcome, ask.label)
+            self._waiting[ask.class_key].count = 1
+
+    def _try(self, ask: Ask) -> Placement | PendReason:
+        compiled = self._classes.get(ask.class_key)
+        if compiled is None:
+            compiled = self._classes[ask.class_key] = self._compile(ask)
+        if compiled.refusal is not None:
+            return compiled.refusal
+        salt = self._snapshot.session + (ask.group or ask.roles[0].jobs[0]) + self._snapshot.seed
+        if compiled.serial is not None:
+            cell = compiled.serial.place(salt)
+            if cell is None:
+                return self._why(ask, compiled, exhausted=False)
+            return self._placement(ask, compiled.needs, [cell], 1)
+        search = Search(self._work, ask, self._plans(ask, compiled), salt)
+        cells = search.run()
+        self.steps += search.steps
+        if cells is None:
+            return self._why(ask, compiled, exhausted=search.exhausted)
+        return self._placement(ask, compiled.needs, cells, search.steps)
+
+    def _compile(self, ask: Ask) -> Compiled:
+        try:
+            refusal = refused(self._snapshot, ask)
+            if refusal is not None:
+                return Compiled(refusal=refusal)
+            needs = tuple(compile_role(ask, role, self._snapshot.types) for role in ask.roles)
+            matching = tuple(self._hosts(need) for need in needs)
+        except ResreqError as error:
+            return Compiled(refusal=reason(Code.BAD_SELECT, detail=str(error)))
+        allowed = tuple(
+            hosts[self._work.allowed(ask, need.select)[hosts]]
+            for hosts, need in zip(matching, needs, strict=True)
+        )
+        serial = SerialRow(self._work, needs[0], allowed[0]) if is_serial(ask, needs) else None
+        return Compiled(needs=needs, matching=matching, allowed=allowed, serial=serial)
+
+    def _hosts(self, need: MemberNeed) -> Hosts:
+        """The hosts that match the select and know their domain at every level that is asked."""
+        mask = self._work.matching(need.select).copy()
+        for item in (*need.own.items, *need.anchor.items):
+            self._work.eligible(item.type, item.select)
+            if item.same:
+                mask &= known(self._work.hosts, item.same)
+        return np.flatnonzero(mask)
+
+    def _plans(self, ask: Ask, compiled: Compiled) -> list[RolePlan]:
+        plans = []
+        rows = zip(ask.roles, compiled.needs, compiled.allowed, strict=True)
+        for index, (role, need, hosts) in enumerate(rows):
+            units = np.zeros(len(self._work.hosts.names), dtype=np.int64)
+            units[hosts] = caps(self._work, need.load(False, False), hosts)
+            plans.append(RolePlan(index=index, role=role, need=need, units=units))
+        return plans
+
+    def _placement(
+        self, ask: Ask, needs: Sequence[MemberNeed], cells: Sequence[Cell], steps: int
+    ) -> Placement:
+        members: list[PlacedMember] = []
+        claims: list[PlacedClaim] = []
+        for index, (role, need) in enumerate(zip(ask.roles, needs, strict=True)):
+            mine = [cell for cell in cells if cell.role == index]
+            placed, made = role_outcome(self._work, role, need, mine)
+            members.extend(placed)
+            claims.extend(made)
+        return Placement(
+            group=ask.group,
+            members=tuple(members),
+            claims=tuple(claims),
+            host_versions=self._versions(sorted({cell.host for cell in cells})),
+            steps=steps,
+        )
+
+    def _versions(self, hosts: Sequence[int]) -> tuple[tuple[str, int], ...]:
+        """The versions as the plan's earlier placements leave them; this one counts from now on."""
+        found = []
+        for host in hosts:
+            version = self._snapshot.versions[host] + self._touches[host]
+            found.append((self._work.hosts.names[host], version))
+            self._touches[host] += 1
+        return tuple(found)
+
+    def _why(self, ask: Ask, compiled: Compiled, *, exhausted: bool) -> PendReason:
+        if self._empty is None:
+            self._empty = Workspace(emptied(self._snapshot))
+        cases = [
+            Case(
+                work=self._work,
+                empty=self._empty,
+                ask=ask,
+                role=role,
+                need=need,
+                matching=matching,
+                allowed=allowed,
+            )
+            for role, need, matching, allowed in zip(
+                ask.roles, compiled.needs, compiled.matching, compiled.allowed, strict=True
+            )
+        ]
+        return explain(cases, exhausted=exhausted, bound=SEARCH_BOUND)
+
+
+def run_session(snapshot: Snapshot, budget: Budget = NO_LIMIT) -> Plan:
+    """The plan for a snapshot; asks beyond the budget are not looked at."""
+    run = SessionRun(snapshot)
+    run.advance(budget.steps)
+    return run.plan
+
+
+def dry_run(snapshot: Snapshot, ask: Ask) -> Placement | PendReason:
+    """What a session would say to this ask if it were alone: for `--dry-run` and `explain`."""
+    alone = structs.replace(snapshot, pending=(ask,), known={})
+    plan = run_session(alone)
+    return plan.placements[0] if plan.placements else plan.reasons[0].reason
+
+
+def is_serial(ask: Ask, needs: Sequence[MemberNeed]) -> bool:
+    """Whether the ask is one member on one host without a topology request."""
+    if len(ask.roles) != 1 or ask.roles[0].count != 1 or needs[0].shape is not Shape.ONE_HOST:
+        return False
+    requests = (ask.topology, ask.roles[0].topology)
+    return not any(request.required or request.preferred for request in requests)
+
+
+def refused(snapshot: Snapshot, ask: Ask) -> PendReason | None:
+    """What keeps an ask from being tried at all, however the hosts are."""
+    if ask.queue in snapshot.inactive_queues:
+        return reason(Code.QUEUE_INACTIVE, where=ask.queue)
+    requests = [ask.topology, *(role.topology for role in ask.roles)]
+    if any(request.segment for request in requests):
+        return reason(Code.UNSUPPORTED, detail="topology.segment")
+    claims = [*ask.claims, *(claim for role in ask.roles for claim in role.claims)]
+    for claim in claims:
+        if claim.use:
+            return reason(Code.UNSUPPORTED, detail=f"the standalone claim {claim.use}")
+    asked = [level for r in requests for level in (r.required, r.preferred) if level]
+    for level in (*asked, *(claim.same for claim in claims if claim.same)):
+        if level not in snapshot.hosts.levels:
+            declared = ", ".join(snapshot.hosts.levels) or "none"
+            return reason(Code.UNKNOWN_LEVEL, what=level, detail=declared)
+    return None
+
+
+def emptied(snapshot: Snapshot) -> Snapshot:
+    """The same hosts as if nothing ran on them."""
+    return structs.replace(
+        snapshot,
+        free=snapshot.hosts.totals,
+        free_masks=snapshot.hosts.all_masks(),
+        free_ports=tuple(free_ranges(ports, ()) for ports in snapshot.hosts.ports),
+        pending=(),
+    )
+
+
+__all__ = ["Budget", "SessionRun", "dry_run", "run_session"]
