@@ -104,8 +104,8 @@ def submit_job(http: HttpRequest, body: bytes, part: str = "") -> SubmitJob:
         script=_blob(blobs, asked.script.encode()) if asked.script else "",
         environment=environment(blobs, asked.env),
         stdin=asked.stdin,
-        stdout=asked.stdout,
-        stderr=asked.stderr,
+        stdout=_file(asked.stdout),
+        stderr=_file(asked.stderr),
         tasks=asked.tasks,
         run=asked.run,
         resreq=asked.resreq,
@@ -175,6 +175,11 @@ def _blob(blobs: dict[str, bytes], body: bytes) -> str:
     name = blob_name(body)
     blobs[name] = body
     return name
+
+
+def _file(path: str) -> str:
+    """A path that ends in `/` is a directory for the file of the default name."""
+    return f"{path}xce-%J.out" if path.endswith("/") else path
 
 
 def _short(asked: JobRequest) -> str:

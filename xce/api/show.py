@@ -13,10 +13,10 @@ import msgspec
 
 from xce.api.asks import user_name
 from xce.api.ports import StateView
+from xce.controller.core.wanted import expand, output_path
 from xce.model.group import Group, GroupSpec
 from xce.model.ids import claim_text, group_text, job_index, job_text
 from xce.model.job import Exit, Job, Spec
-from xce.model.outputs import outputs_of
 from xce.model.start import Allocation, Claim, Launch, Start
 from xce.model.tables import ENDED_GROUP, ENDED_JOB
 from xce.scheduler.reasons import PendReason, hosts_text
@@ -55,7 +55,8 @@ class Shown:
     def job(self, job: Job, spec: Spec | None = None) -> Body:
         """One job, whole."""
         spec = spec or self.state.specs[job.spec]
-        files = outputs_of(spec, job)
+        stdout = _under(spec.cwd, output_path(spec, job))
+        stderr = _under(spec.cwd, expand(spec.stderr, job))
         return {
             **self.job_line(job, spec),
             "index": job_index(job.key),
@@ -65,9 +66,9 @@ class Shown:
             "command": list(spec.command),
             "script": bool(spec.script),
             "cwd": spec.cwd,
-            "stdin": files.stdin or None,
-            "stdout": files.stdout,
-            "stderr": files.stderr or files.stdout,
+            "stdin": _under(spec.cwd, expand(spec.stdin, job)) or None,
+            "stdout": stdout,
+            "stderr": stderr or stdout,
             "resreq": spec.resreq,
             "run": spec.run,
             "attempt": job.attempt,
@@ -262,6 +263,11 @@ class Shown:
             ],
             "why": claim.why or None,
         }
+
+
+def _under(cwd: str, path: str) -> str:
+    """An absolute path; "" stays."""
+    return path if not path or path.startswith("/") else f"{cwd.rstrip('/')}/{path}"
 
 
 def _launch(launch: Launch) -> Body:

@@ -17,7 +17,7 @@ from xce.api.answers import JSON, asked
 from xce.api.asks import decoded
 from xce.api.ports import Engine
 from xce.api.problem import Problem
-from xce.controller.core.commands import RegisterHost, TakeReport
+from xce.controller.core.commands import RegisterHost, Rejection, TakeReport
 from xce.dispatch.protocol import PROTOCOL, Poll, Register, Registered, Reports, ReportsTaken
 from xce.model.actor import HOST, Actor
 
@@ -91,9 +91,11 @@ class AgentRoutes:
             TakeReport(actor=actor, host=said.host, incarnation=said.incarnation, report=report)
             for report in said.reports
         ]
+        results = await asyncio.gather(*map(self._engine.ask, commands))
         # A rejection says that the report changed nothing and never will: it is done with, too.
-        await asyncio.gather(*map(self._engine.ask, commands))
-        return self._taken(tuple(one.seq for one in said.reports), said.incarnation, False)
+        refused = [not isinstance(one, Rejection) and one.body.get("register") for one in results]
+        seqs = tuple(one.seq for one, no in zip(said.reports, refused, strict=True) if not no)
+        return self._taken(seqs, said.incarnation, any(refused))
 
     def _taken(self, seqs: tuple[int, ...], incarnation: int, register: bool) -> Response:
         lsn, digest = self._engine.anchor
