@@ -53,6 +53,7 @@ class MemoryEngine:
 
     def __init__(self) -> None:
         self.state = State()
+        self.state.epoch = 1
         self.log: list[Record] = []
         self.commands: list[Command] = []
         self.retired: dict[str, dict[str, Any]] = {}
@@ -61,7 +62,12 @@ class MemoryEngine:
         self._grown = asyncio.Condition()
         self._take(
             StartLeading(
-                actor=CONTROLLER, holder="t", version="0", database="memory", boot_id="b", resumed_lsn=0
+                actor=CONTROLLER,
+                holder="t",
+                version="0",
+                database="memory",
+                boot_id="b",
+                resumed_lsn=0,
             )
         )
         self._take(LoadConfig(actor=CONTROLLER, config=CONFIG, digest="d"))

@@ -3,33 +3,16 @@
 import asyncio
 import json
 import os
-from collections.abc import Callable, Coroutine
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.api.engine import MemoryEngine, run, served
+from tests.api.conftest import Test
+from tests.api.engine import MemoryEngine
 from xce.controller.core.commands import Kill
 from xce.model.actor import CONTROLLER
-
-Test = Callable[[MemoryEngine, httpx.AsyncClient], Coroutine[Any, Any, None]]
-
-
-@pytest.fixture
-def over_socket(tmp_path: Path) -> Callable[[Test], None]:
-    def call(test: Test) -> None:
-        async def main() -> None:
-            async with served(tmp_path) as (engine, _):
-                transport = httpx.AsyncHTTPTransport(uds=str(tmp_path / "api.sock"))
-                async with httpx.AsyncClient(transport=transport, base_url="http://xce") as client:
-                    await test(engine, client)
-
-        run(main())
-
-    return call
-
 
 JOB = {"command": ["sleep", "60"], "cwd": "/tmp", "env": {"A": "1"}}
 
@@ -100,7 +83,11 @@ def test_a_bad_submission_is_a_problem_with_a_pointer(
         answer = await client.post("/v1/jobs", json=body)
         told = answer.json()
         assert answer.headers["content-type"] == "application/problem+json"
-        assert (answer.status_code, told["code"], told.get("pointer", "")) == (status, code, pointer)
+        assert (answer.status_code, told["code"], told.get("pointer", "")) == (
+            status,
+            code,
+            pointer,
+        )
         assert told["detail"] == detail
         assert engine.state.jobs == {}
 
