@@ -20,7 +20,6 @@ from xce.wal.port import (
     Batch,
     Cut,
     CutRow,
-    Fenced,
     Head,
     HistoryRow,
     Leader,
@@ -28,6 +27,7 @@ from xce.wal.port import (
     LogCorrupt,
     LogHeld,
     LogMisuse,
+    fenced,
 )
 
 
@@ -86,6 +86,10 @@ class MemoryReader:
 
     def read(self, from_lsn: int, to_lsn: int | None = None) -> Iterator[Record]:
         """Records in order, each checked against the chain."""
+        return map(codec.decode, self.rows(from_lsn, to_lsn))
+
+    def rows(self, from_lsn: int, to_lsn: int | None = None) -> Iterator[Row]:
+        """Rows in order, each checked against the chain."""
         last = self.store.head().lsn if to_lsn is None else min(to_lsn, self.store.head().lsn)
         before = self.hash_at(from_lsn - 1)
         if before is None and from_lsn <= last:
@@ -96,7 +100,7 @@ class MemoryReader:
                 raise LogCorrupt(f"record {lsn} is missing")
             codec.check_chain(before, row)
             before = row.hash
-            yield codec.decode(row)
+            yield row
 
     def story(self, entity: str, after_lsn: int = 0, limit: int = 1000) -> list[Record]:
         """Records that name `entity`, in order."""
@@ -120,8 +124,8 @@ class MemoryReader:
         rank = {kind: place for place, kind in enumerate(CUT_KINDS)}
         for kind, entity in sorted(self.store.cut_rows, key=lambda key: (rank[key[0]], key[1])):
             versions = self.store.cut_rows[kind, entity]
-            newest = max((lsn for lsn in versions if lsn <= cut.lsn), default=0)
-            body = versions[newest].body if newest else None
+            newest = max((lsn for lsn in versions if lsn <= cut.lsn), default=None)
+            body = None if newest is None else versions[newest].body
             if body is not None:
                 yield LiveRow(kind=kind, id=entity, body=body)
 
@@ -143,7 +147,24 @@ class MemoryReader:
         return rows[:limit]
 
 
-class MemoryLog(MemoryReader):
+class MemoryAudit(MemoryReader):
+    """What verify and export read besides."""
+
+    def story_index(self) -> Iterator[tuple[int, str]]:
+        """Every (lsn, entity) of the story index, in order."""
+        pairs = [(lsn, entity) for entity, lsns in self.store.stories.items() for lsn in lsns]
+        return iter(sorted(pairs))
+
+    def every_blob(self) -> Iterator[tuple[str, bytes]]:
+        """Every blob, by name."""
+        return iter(sorted(self.store.blobs.items()))
+
+    def check_storage(self) -> list[str]:
+        """Memory has no files."""
+        return []
+
+
+class MemoryLog(MemoryAudit):
     """A handle on a `MemoryStore`. Keeps the contract of `port.Log`."""
 
     def __init__(
@@ -158,7 +179,7 @@ class MemoryLog(MemoryReader):
         with self.store.lock:
             old = self.store.leader
             if old.holder not in ("", holder) and old.expires_us > now_us:
-                raise LogHeld(f"{old.holder} leads in epoch {old.epoch}")
+                raise LogHeld(f"{old.holder} leads in epoch {old.epoch} and is alive")
             self.store.leader = Leader(
                 epoch=old.epoch + 1, holder=holder, expires_us=now_us + ttl_us
             )
@@ -175,7 +196,7 @@ class MemoryLog(MemoryReader):
         """Returns when `epoch` leads."""
         leader = self.store.leader
         if leader.epoch != epoch:
-            raise Fenced(f"epoch {epoch} was taken over by {leader.holder} (epoch {leader.epoch})")
+            raise fenced(epoch, leader)
 
     def resign(self, epoch: int) -> None:
         """Lets the next holder lead at once."""
@@ -252,9 +273,11 @@ class MemoryLog(MemoryReader):
         oldest = min(cut.lsn for cut in store.cuts if cut.lsn >= upto_lsn)
         store.cuts = [cut for cut in store.cuts if cut.lsn >= oldest]
         for versions in store.cut_rows.values():
-            newest = max((lsn for lsn in versions if lsn <= oldest), default=0)
+            newest = max((lsn for lsn in versions if lsn <= oldest), default=-1)
             for lsn in [lsn for lsn in versions if lsn < newest]:
                 del versions[lsn]
+            if newest in versions and versions[newest].body is None:
+                del versions[newest]
 
     def forget_answers(self, upto_lsn: int, limit: int = 10_000) -> int:
         """Deletes up to `limit` answers whose `lsn` is not beyond `upto_lsn`."""

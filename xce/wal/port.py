@@ -164,6 +164,11 @@ class Fenced(LogError):
     """The epoch is not the leader's (any more). Nothing was written."""
 
 
+def fenced(epoch: int, found: Leader) -> Fenced:
+    """The error of an epoch that does not lead."""
+    return Fenced(f"epoch {epoch} was taken over: {found.holder or 'nobody'} has {found.epoch}")
+
+
 class LogHeld(LogError):
     """Somebody else has the log: another process (SQLite) or a leader that is alive."""
 

@@ -18,9 +18,9 @@ from psycopg.errors import Diagnostic
 
 from xce.wal import schema
 from xce.wal.open import bring_up
-from xce.wal.port import About, LogBroken, LogHeld, LogUnfit
+from xce.wal.port import About, LogBroken, LogHeld, LogUnfit, fenced
 from xce.wal.sql import AtPoint, guard, no_point
-from xce.wal.write import SqlLog, Work, fenced
+from xce.wal.write import SqlLog, Work
 
 OLDEST = 140_000
 _INSERTS = schema.insert_texts("%s")

@@ -15,9 +15,9 @@ from sqlalchemy import ColumnElement, Engine, create_engine, event, true
 from sqlalchemy.pool import StaticPool
 
 from xce.wal import schema
-from xce.wal.port import About, LogBroken, LogHeld, LogUnfit
+from xce.wal.port import About, LogBroken, LogHeld, LogUnfit, fenced
 from xce.wal.sql import AtPoint, guard, no_point
-from xce.wal.write import SqlLog, Work, fenced
+from xce.wal.write import SqlLog, Work
 
 CHECKPOINT_BYTES = 16 << 20
 PRAGMAS: tuple[tuple[str, str, object], ...] = (

@@ -25,6 +25,7 @@ from xce.wal.port import (
     LogBroken,
     LogHeld,
     LogMisuse,
+    fenced,
 )
 from xce.wal.sql import AtPoint, SqlAudit, guard
 
@@ -190,11 +191,6 @@ class SqlLog(SqlAudit):
         self._check_usable()
         with self._poisoning(), self._reading(doing) as connection, connection.begin():
             yield connection
-
-
-def fenced(epoch: int, found: Leader) -> Fenced:
-    """The error of an epoch that does not lead."""
-    return Fenced(f"epoch {epoch} was taken over: {found.holder or 'nobody'} has {found.epoch}")
 
 
 def _work(batch: Batch, rows: list[Row]) -> Work:
