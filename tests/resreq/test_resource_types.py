@@ -4,11 +4,12 @@ import pytest
 
 from xce.model.resources import ALIASES, BUILT_IN, Direction, Kind, Layer, Need, Scope
 
-LSF_NAMES = (
-    "r15s r1m r15m ut pg io ls it tmp swp mem type model hname status ncpus ndisks maxmem maxswp "
-    "maxtmp cpuf server rexpri define_ncpus_procs define_ncpus_cores define_ncpus_threads slots "
-    "maxslots ngpus ngpus_physical"
-).split()
+LSF_NAMES = [
+    *["r15s", "r1m", "r15m", "ut", "pg", "io", "ls", "it", "tmp", "swp", "mem", "slots"],
+    *["type", "model", "hname", "status", "ncpus", "ndisks", "maxmem", "maxswp", "maxtmp"],
+    *["cpuf", "server", "rexpri", "maxslots", "ngpus", "ngpus_physical"],
+    *["define_ncpus_procs", "define_ncpus_cores", "define_ncpus_threads"],
+]
 
 
 @pytest.mark.parametrize("name", [*LSF_NAMES, "scratch", "gpu", "port", "directory"])

@@ -182,10 +182,9 @@ def _compound(draw: st.DrawFn) -> tree.Compound:
 @st.composite
 def _alternatives(draw: st.DrawFn) -> tree.Alternatives:
     bodies = draw(st.lists(simples(inner=True) | _compound(), min_size=2, max_size=3))
-    branches = [tree.Branch(body=bodies[0])]
-    for body in bodies[1:]:
-        branches.append(tree.Branch(body=body, delay_us=draw(st.none() | DURATIONS)))
-    return tree.Alternatives(branches=tuple(branches))
+    delays = [None, *(draw(st.none() | DURATIONS) for _ in bodies[1:])]
+    pairs = zip(bodies, delays, strict=True)
+    return tree.Alternatives(branches=tuple(tree.Branch(body=b, delay_us=d) for b, d in pairs))
 
 
 TREES = simples() | _compound() | _alternatives()

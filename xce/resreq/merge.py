@@ -11,6 +11,8 @@ queue's simple one is merged into each of its parts.
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
+from msgspec import structs
+
 from xce.model.resources import BUILT_IN, ResourceType
 from xce.resreq import tree
 from xce.resreq.check import type_of
@@ -36,29 +38,37 @@ def merge_requirements(texts: Sequence[str], *, mode: str = STRICT) -> Parsed:
     if len(texts) == 1:
         return parse(texts[0], mode=mode)
     merged = tree.Simple()
+    conditions: list[tree.Expr | None] = []
     remarks: list[Remark] = []
     for text in texts:
         parsed = parse(text, mode=mode, partial=True)
         remarks.extend(parsed.warnings)
         try:
-            merged = _joined(merged, parsed.tree)
+            added = _only_simple(parsed.tree)
+            conditions.append(added.select)
+            merged = _joined(merged, added)
         except ResreqError as error:
             error.text = text
             raise
+    merged = structs.replace(merged, select=_all_of(*conditions))
     judge_span(merged)
     return Parsed(tree=merged, warnings=tuple(remarks))
 
 
-def _joined(first: tree.Simple, second: tree.Tree) -> tree.Simple:
-    if not isinstance(second, tree.Simple):
-        what = "a compound" if isinstance(second, tree.Compound) else "an alternative"
-        said = f"{what} requirement is the only -R of its job"
-        raise ResreqError(Code.CONFLICT, said, column=second.column)
+def _only_simple(made: tree.Tree) -> tree.Simple:
+    if isinstance(made, tree.Simple):
+        return made
+    what = "a compound" if isinstance(made, tree.Compound) else "an alternative"
+    said = f"{what} requirement is the only -R of its job"
+    raise ResreqError(Code.CONFLICT, said, column=made.column)
+
+
+def _joined(first: tree.Simple, second: tree.Simple) -> tree.Simple:
+    """Both but for their conditions, which are joined at the end."""
     rusage = first.rusage or second.rusage
     if first.rusage and second.rusage:
         rusage = join_rusage(first.rusage, second.rusage)
     return tree.Simple(
-        select=_all_of(first.select, second.select),
         order=_united(first.order, second.order),
         rusage=rusage,
         span=_one_of("span", first.span, second.span),
@@ -75,8 +85,8 @@ def _all_of(*conditions: tree.Expr | None) -> tree.Expr | None:
         if condition is None:
             continue
         parts = condition.terms if isinstance(condition, tree.And) else (condition,)
-        terms.extend(part for part in parts if part not in terms)
-    return tree.conjunction(terms) if terms else None
+        terms.extend(parts)
+    return tree.conjunction(list(dict.fromkeys(terms))) if terms else None
 
 
 def _united(first: tuple[Key, ...], second: tuple[Key, ...]) -> tuple[Key, ...]:
@@ -121,14 +131,7 @@ def merge_levels(
 
 
 def _without_order(level: tree.Simple) -> tree.Simple:
-    return tree.Simple(
-        select=level.select,
-        rusage=level.rusage,
-        span=level.span,
-        same=level.same,
-        cu=level.cu,
-        affinity=level.affinity,
-    )
+    return structs.replace(level, order=())
 
 
 def _into_parts(upper: tree.Compound | tree.Alternatives, queue: tree.Simple) -> tree.Tree:

@@ -98,13 +98,14 @@ def syntax_error(text: str, error: UnexpectedInput) -> ResreqError:
     guess = intention(spot)
     shown = found or "the end"
     where = f" in {spot.section}[ ]" if spot.section else ""
-    column = offset + 1 if guess.column == 0 else guess.column
+    culprit = match if guess.column == 0 else _FOUND.match(text, guess.column - 1)
+    column = guess.column or offset + 1
     said = f"unexpected {shown!r}{where}" if found else f"the requirement ends too early{where}"
     return ResreqError(
         guess.code,
         guess.message or said,
         column=column,
-        end=column + (len(found) if guess.column == 0 else 1),
+        end=culprit.end() + 1 if culprit else column + 1,
         found=shown,
         expected=_expected(accepted),
         hint=guess.hint,

@@ -175,8 +175,8 @@ def _stray_closer(spot: Spot) -> Guess | None:
         return Guess(code=Code.UNBALANCED, message=said, hint="take it away")
     if spot.before[-1:] in (",", ":", "|", "&"):
         return Guess(code=Code.EMPTY, message=f"nothing after `{spot.last_sign}`")
-    if spot.section and spot.found != "]" and "RSQB" in spot.accepted:
-        return Guess(code=Code.UNBALANCED, message=f"`{spot.found}` where `]` is due")
+    if spot.found == "]" and "RPAR" in spot.accepted and spot.unclosed("(", ")"):
+        return Guess(code=Code.UNBALANCED, message="`)` is missing before `]`")
     return None
 
 
