@@ -131,6 +131,12 @@ class FakeController:
         self.wait(lambda: len(self.of(kind, number)) >= nth)
         return self.of(kind, number)[nth - 1]
 
+    def await_stamp(self) -> int:
+        """Until the host has made all orders given so far durable."""
+        stamp = self._stamp
+        self.wait(lambda: any(poll.stamp >= stamp for poll in self.polls))
+        return stamp
+
     def await_registered(self, count: int = 1) -> None:
         self.wait(lambda: len(self.registers) >= count)
 
@@ -152,6 +158,7 @@ class FakeController:
         poll = msgspec.json.decode(body, type=Poll)
         with self._changed:
             self.polls.append(poll)
+            self._changed.notify_all()
             self._changed.wait_for(lambda: self._closing or self._news(poll), poll.wait_ms / 1000)
             reconcile, self.wants_reconcile = self.wants_reconcile, False
             known = poll.incarnation == self.incarnation
@@ -195,7 +202,7 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
     controller: FakeController
 
-    def do_POST(self) -> None:  # noqa: N802
+    def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         controller = self.controller
         controller.tokens.append(self.headers.get("Authorization", ""))
@@ -223,7 +230,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.client_address = ("unix", 0)
         super().setup()
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, *args: object) -> None:
         """Say nothing."""
 
 

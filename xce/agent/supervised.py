@@ -5,7 +5,6 @@ another one, which replays the journal and tells what became of everything; requ
 are lost, which `sync` tells by raising, so that the controller's orders are fetched again.
 """
 
-import contextlib
 import os
 import socket
 import subprocess
@@ -67,12 +66,17 @@ class Supervised:
         self._connect()
         threading.Thread(target=self._read, name="supervisor", daemon=True).start()
 
-    def send(self, *messages: object) -> None:
-        """Ask without waiting; a request that cannot be sent is lost."""
+    def send(self, *messages: object) -> bool:
+        """Ask without waiting; False when it was certainly not sent."""
         data = b"".join(msgspec.json.encode(message) + b"\n" for message in messages)
-        with self._guard, contextlib.suppress(OSError):
-            if self._socket is not None:
+        with self._guard:
+            if self._socket is None:
+                return False
+            try:
                 self._socket.sendall(data)
+            except OSError:
+                return False
+        return True
 
     def ask(self, *messages: object) -> None:
         """Ask and return when all of it is durable.
@@ -82,7 +86,8 @@ class Supervised:
         """
         with self._changed:
             life, token = self._life, next(self._tokens)
-        self.send(*messages, {"do": "sync", "token": token})
+        if not self.send(*messages, {"do": "sync", "token": token}):
+            raise SupervisorLost("the supervisor is being started again")
         with self._changed:
             self._changed.wait_for(lambda: self._synced >= token or self._life != life, SYNC_S)
             if self._synced < token:

@@ -1,9 +1,10 @@
 """The process tree of a launch: who belongs to it, signalling it, killing it whole.
 
 With a tracking group the kernel knows. Without one a process belongs to a launch when it descends
-from one of its main processes, or carries the launch's cookie in its environment, or is in a
-session or below a process that does. The supervisor is a subreaper, so whatever loses its parent
-becomes its child: main processes gone and no adopted child left means that nothing is left.
+from one of its main processes, carries the launch's cookie in its environment, or is in a session
+of it or below a process that is; one that wiped every trace goes with the last launch. The
+supervisor is a subreaper, so whatever loses its parent becomes its child: main processes gone and
+no adopted child left means that nothing is left.
 
 Only pidfds signal. A pid read from /proc is opened first and looked at again through what made it
 ours before the signal goes, so a number that was given to a stranger meanwhile is never hit.
@@ -107,7 +108,8 @@ class Tree:
             for pid in children(os.getpid())
             if pid not in self.mains and pid not in others and _stat(pid) is not None
         ]
-        return [pid for pid in strays if self._is_ours(pid)]
+        # What wiped every trace can only be told apart while a single launch is there.
+        return [pid for pid in strays if not others or self._is_ours(pid)]
 
     def _is_ours(self, top: int) -> bool:
         for pid in _below([top]):
