@@ -12,7 +12,7 @@ amount of the counter it draws on, instances, or nothing. No type is known by na
 from collections.abc import Mapping
 from enum import StrEnum
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from xce.model.job import ClaimTemplate
 from xce.model.resources import Kind, Layer, Need, ResourceType
@@ -71,7 +71,8 @@ class Load(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class MemberNeed(Struct, frozen=True, gc=False, kw_only=True):
-    """A role's member, compiled. `task_items` are counted per task."""
+    """A role's member, compiled. `task_items` are counted per task; `loads` are the four loads of
+    `load`, worked out once."""
 
     shape: Shape
     tasks: int
@@ -83,6 +84,7 @@ class MemberNeed(Struct, frozen=True, gc=False, kw_only=True):
     task_items: tuple[Item, ...]
     own: Extra
     anchor: Extra
+    loads: tuple[Load, ...] = ()
 
     def counters(self, tasks: int, first: bool) -> Amounts:
         """What the allocation takes of counters for `tasks` tasks on one host."""
@@ -97,25 +99,7 @@ class MemberNeed(Struct, frozen=True, gc=False, kw_only=True):
     def load(self, first: bool, anchored: bool) -> Load:
         """Room in units: whole members under ONE_HOST, else tasks. `first` is the member's first
         host, `anchored` the first host of the role's rank 0."""
-        anchor = self.anchor if anchored else Extra()
-        if self.shape is Shape.ONE_HOST:
-            return Load(
-                fixed=anchor.counters(),
-                unit=merged(self.counters(self.tasks, True) + self.own.counters()),
-                fixed_items=anchor.items,
-                unit_items=self.items(self.tasks, True),
-                fixed_ports=anchor.port_count(),
-                unit_ports=self.own.port_count(),
-            )
-        own = self.own if first else Extra()
-        fixed = self.per_host + (self.first if first else ()) + own.counters() + anchor.counters()
-        return Load(
-            fixed=merged(fixed),
-            unit=self.per_task,
-            fixed_items=own.items + anchor.items,
-            unit_items=self.task_items,
-            fixed_ports=own.port_count() + anchor.port_count(),
-        )
+        return self.loads[2 * first + anchored]
 
     def types(self) -> tuple[str, ...]:
         """The instance types that the role asks for, sorted."""
@@ -138,7 +122,7 @@ def compile_role(ask: Ask, role: RoleAsk, types: Mapping[str, ResourceType]) -> 
     per_task = need.per_task
     if all(name != SLOTS for name, _ in per_task):
         per_task = (*per_task, (SLOTS, 1))
-    return MemberNeed(
+    made = MemberNeed(
         shape=_shape(role),
         tasks=role.tasks,
         ptile=need.ptile,
@@ -151,6 +135,30 @@ def compile_role(ask: Ask, role: RoleAsk, types: Mapping[str, ResourceType]) -> 
         ),
         own=_extra((*own, *loose), types),
         anchor=_extra(anchored(ask, role), types),
+    )
+    loads = [_load(made, first, anchor) for first in (False, True) for anchor in (False, True)]
+    return structs.replace(made, loads=tuple(loads))
+
+
+def _load(need: MemberNeed, first: bool, anchored: bool) -> Load:
+    anchor = need.anchor if anchored else Extra()
+    if need.shape is Shape.ONE_HOST:
+        return Load(
+            fixed=anchor.counters(),
+            unit=merged(need.counters(need.tasks, True) + need.own.counters()),
+            fixed_items=anchor.items,
+            unit_items=need.items(need.tasks, True),
+            fixed_ports=anchor.port_count(),
+            unit_ports=need.own.port_count(),
+        )
+    own = need.own if first else Extra()
+    fixed = need.per_host + (need.first if first else ()) + own.counters() + anchor.counters()
+    return Load(
+        fixed=merged(fixed),
+        unit=need.per_task,
+        fixed_items=own.items + anchor.items,
+        unit_items=need.task_items,
+        fixed_ports=own.port_count() + anchor.port_count(),
     )
 
 

@@ -90,6 +90,8 @@ def _spanning_members(
 
 def _anchor(work: Workspace, role: RoleAsk, need: MemberNeed, cell: Cell) -> Iterator[PlacedClaim]:
     """The group's and role's claims on the first host of rank 0."""
+    if not need.anchor.templates:
+        return
     spans = need.shape is not Shape.ONE_HOST
     skip_items, skip_ports = (len(need.own.items), need.own.port_count()) if spans else (0, 0)
     grant = Grant(
@@ -115,6 +117,8 @@ def _claims(
     work: Workspace, extra: Extra, grant: Grant, scope: str, role: str, job: int
 ) -> Iterator[PlacedClaim]:
     """One claim per template, in the templates' order."""
+    if not extra.templates:
+        return
     host = work.hosts.names[grant.host]
     held: list[list[Holding]] = [[] for _ in extra.templates]
     for index, counter, amount in extra.amounts:

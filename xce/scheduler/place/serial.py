@@ -52,10 +52,11 @@ class SerialRow:
         journal = self._work.ledger.journal
         if self._read == len(journal):
             return
-        changed = sorted({place for h in journal[self._read :] if (place := self._place[h]) >= 0})
+        changed = np.array(sorted(set(journal[self._read :])), dtype=np.intp)
         self._read = len(journal)
-        if changed:
-            places = np.array(changed, dtype=np.intp)
+        places = self._place[changed]
+        places = places[places >= 0]
+        if len(places):
             self._keys[places] = self._figures(self._hosts[places])
 
     def _figures(self, hosts: Hosts) -> Column:
