@@ -20,11 +20,13 @@ Answer = Outcome | Rejection
 
 
 class Step(Struct, frozen=True, gc=False, kw_only=True):
-    """What a step decided: all records in order, the blobs they name, an answer per command."""
+    """What a step decided: all records in order, the blobs they name, an answer per command.
+    `timers` are the deadlines that were due."""
 
     records: tuple[Record, ...]
     blobs: dict[str, bytes]
     answers: tuple[Answer, ...]
+    timers: tuple[str, ...] = ()
 
 
 def decide_all(state: State, commands: Sequence[Command], now_us: int) -> Step:
@@ -46,7 +48,12 @@ def decide_all(state: State, commands: Sequence[Command], now_us: int) -> Step:
             for record in answer.records:
                 apply(state, record)
             records.extend(answer.records)
-    return Step(records=tuple(records), blobs=blobs, answers=tuple(answers[len(timers) :]))
+    return Step(
+        records=tuple(records),
+        blobs=blobs,
+        answers=tuple(answers[len(timers) :]),
+        timers=tuple(timer.what for timer in timers),
+    )
 
 
 def step(

@@ -22,7 +22,8 @@ Timer = tuple[int, str, int]
 
 class Indexes:
     """Derived views of one state. `version[host]` counts the changes of a
-    host that placement can see: one for each planned group, one for any other record."""
+    host that placement can see: one for each planned group, one for any other record; `freed`
+    counts what may let waiting work fit, `waits` what began to wait."""
 
     def __init__(self, state: "State") -> None:
         self._state = state
@@ -37,9 +38,11 @@ class Indexes:
         self.host_instances: dict[str, dict[str, None]] = {}
         self.starts_of: dict[int, dict[int, None]] = {}
         self.version: dict[str, int] = {}
-        self.changes = 0
+        self.freed = 0
+        self.waits = 0
         self._touched: dict[str, None] = {}
         self._trial: dict[str, int] | None = None
+        self._before = (0, 0)
         self._timers: list[Timer] = []
         self._hooks = {
             "job": self._job,
@@ -67,17 +70,16 @@ class Indexes:
             if self._trial is not None:
                 self._trial.setdefault(host, before)
             self.version[host] = before + 1
-        if self._touched:
-            self.changes += 1
         self._touched = {}
 
     def begin_trial(self) -> None:
         """From here on versions are put back at the end and no timer is set."""
-        self._trial = {}
+        self._trial, self._before = {}, (self.freed, self.waits)
 
     def end_trial(self) -> None:
         """Put the hosts' versions back; the tables are already as they were."""
         self.version.update(self._trial or {})
+        self.freed, self.waits = self._before
         self._trial, self._touched = None, {}
 
     # -- timers ------------------------------------------------------------------------------
@@ -108,6 +110,7 @@ class Indexes:
             placing = self._state.placing_of(new.spec)
             item = (0, key, f"{new.queue}/{new.owner}/{placing}")
             self.pending.put(self.order_of_job(new), item)
+            self.waits += 1
         if waits and new.not_before_us and (old is None or old.not_before_us != new.not_before_us):
             self._timer(new.not_before_us, "backoff", key)
         ended = new is not None and new.state in ENDED_JOB and new.group == 0
@@ -120,6 +123,7 @@ class Indexes:
             self.pending.drop(self.order_of_group(old))
         if new is not None and new.state == "PENDING":
             self.pending.put(self.order_of_group(new), (key, 0, f"g{key}"))
+            self.waits += 1
             if new.not_before_us:
                 self._timer(new.not_before_us, "backoff", -key)
             spec = self._state.group_specs.get(new.spec)
@@ -189,10 +193,12 @@ class Indexes:
             self.inventory += 1
         elif (old.liveness == "GONE") != (new.liveness == "GONE"):
             self.inventory += 1
+        self.freed += 1
         self._touch(key)
 
     def _setting(self, key: Any, old: Any, new: Any) -> None:
         """Priorities of queues may have changed: put pending work in order again."""
+        self.freed += 1
         waiting = list(self.pending)
         self.pending = Ordered()
         for group, job, class_key in waiting:
@@ -231,6 +237,7 @@ class Indexes:
             self.unfit.pop(key, None)
         if old is None or new is None or (old.state == "GONE") != (new.state == "GONE"):
             self.inventory += 1
+        self.freed += 1
         self._touch(host)
 
     # -- holdings --------------------------------------------------------------------------------
@@ -239,6 +246,7 @@ class Indexes:
 
     def _use(self, host: str, counters: Any, sign: int) -> None:
         used = self.used.setdefault(host, {})
+        self.freed += sign < 0
         for name, amount in counters:
             if name:
                 used[name] = used.get(name, 0) + sign * amount

@@ -3,7 +3,7 @@
 Everything that decisions know is here, and all of it is the fold of the log. Entities are never
 changed in place: `put` replaces one, keeps the indexes of `indexes.py` in step and, inside a
 `trial`, remembers how to put everything back. Specs and other interned texts are beside the
-tables: records name them by hash.
+tables: records name them by hash. `changed` names what moved since the last cut took it over.
 
 Must not know: clocks, files, sockets, the log.
 """
@@ -72,6 +72,7 @@ class State:
         self.texts: dict[str, bytes] = {}
         self._placing: dict[str, str] = {}
         self.index = Indexes(self)
+        self.changed: dict[tuple[str, Key], None] = {}
         self._undo: list[tuple[str, Key, Any]] | None = None
 
     # -- tables by name, for readers -------------------------------------------------------
@@ -158,6 +159,8 @@ class State:
         old = table.get(key)
         if self._undo is not None:
             self._undo.append((what, key, old))
+        else:
+            self.changed[what, key] = None
         if entity is None:
             table.pop(key, None)
         else:
@@ -175,9 +178,10 @@ class State:
         try:
             yield
         finally:
-            undo, self._undo = self._undo, None
+            undo, self._undo = self._undo, []
             for what, key, old in reversed(undo):
                 self.put(what, key, old)
+            self._undo = None
             self.index.end_trial()
             self.lsn, self.epoch, self.at_us = before
 

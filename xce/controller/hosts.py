@@ -1,0 +1,156 @@
+"""Talking to hosts: polls, their orders, and silence.
+
+Hearing is volatile: it is kept here and becomes a record only when it changes a host's liveness.
+While a host is JOINING it is asked only to list its work. Orders are made from the state at the
+moment they are sent.
+"""
+
+from collections.abc import Iterable
+
+from xce.controller.core.commands import HostEvent
+from xce.controller.core.state import State
+from xce.controller.core.wanted import (
+    live_of_host,
+    order_of_attachment,
+    order_of_launch,
+    touched,
+)
+from xce.controller.outbox import Entry, HostOutbox
+from xce.dispatch.protocol import PROTOCOL, Order, Orders, Poll
+from xce.model.actor import CONTROLLER
+from xce.model.records import Record
+
+ASK_AGAIN_US = 1_000_000
+
+
+class Hosts:
+    """The hosts of one controller, as it hears and orders them."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._boxes: dict[str, HostOutbox] = {}
+        self._heard_us: dict[str, int] = {}
+        self._began_us = 0
+
+    def begin(self, now_us: int) -> None:
+        """A leader began: silence counts from here."""
+        self._began_us = now_us
+
+    def box(self, host: str) -> HostOutbox:
+        """The outbox of a host."""
+        found = self._boxes.get(host)
+        if found is None:
+            found = self._boxes[host] = HostOutbox()
+        return found
+
+    def hear(self, host: str, now_us: int) -> HostEvent | None:
+        """A host was heard; the event to record when that changes what it is."""
+        self._heard_us[host] = now_us
+        known = self._state.hosts.get(host)
+        if known is not None and known.liveness in ("SUSPECT", "DOWN"):
+            return HostEvent(actor=CONTROLLER, host=host, event="hear", why="heard again")
+        return None
+
+    def silent(self, now_us: int) -> list[HostEvent]:
+        """Events of hosts that were not heard for too long."""
+        config = self._state.config
+        events = []
+        for name in sorted(self._state.hosts):
+            host = self._state.hosts[name]
+            quiet_us = now_us - max(self._heard_us.get(name, 0), self._began_us)
+            text = f"not heard for {quiet_us // 1_000_000} s"
+            if host.liveness in ("UP", "JOINING") and quiet_us > config.suspect_after_us:
+                events.append(HostEvent(actor=CONTROLLER, host=name, event="miss", why=text))
+            elif host.liveness == "SUSPECT" and quiet_us > config.host_grace_us:
+                events.append(HostEvent(actor=CONTROLLER, host=name, event="grace_end", why=text))
+        return events
+
+    def note(self, records: Iterable[Record]) -> None:
+        """Committed records: put what they touched into the outboxes of its hosts."""
+        for record in records:
+            if record.kind == "HostReconciled":
+                self._joined(record)
+                continue
+            if record.kind in ("HostRegistered", "LeaderStarted", "HostChanged"):
+                self._asked_to_join(record)
+            launches, attachments = touched(record)
+            self._put("attachment", attachments)
+            self._put("launch", launches)
+
+    def _put(self, what: str, numbers: list[int]) -> None:
+        table = self._state.tables[what]
+        by_host: dict[str, list[Entry]] = {}
+        for number in numbers:
+            entity = table.get(number)
+            if entity is not None:
+                by_host.setdefault(entity.host, []).append((what, number))
+        for host, entries in by_host.items():
+            self.box(host).put(entries)
+
+    def _joined(self, record: Record) -> None:
+        """The host listed its work: from now on it is told everything that lives on it, and that
+        what it lists beyond that is to go."""
+        body = record.body
+        host = body.host  # type: ignore[attr-defined]
+        launches, attachments = live_of_host(self._state, host)
+        listed = [*attachments, *body.attachments]  # type: ignore[attr-defined]
+        box = self.box(host)
+        box.clear()
+        box.put(("attachment", number) for number in dict.fromkeys(listed))
+        ours = [*launches, *body.launches]  # type: ignore[attr-defined]
+        box.put(("launch", number) for number in dict.fromkeys(ours))
+
+    def _asked_to_join(self, record: Record) -> None:
+        for entity in record.entities:
+            name = entity.removeprefix("host:")
+            host = self._state.hosts.get(name)
+            if host is not None and host.liveness == "JOINING":
+                self.box(name).asked = (0, 0)
+                self.box(name).nudge()
+
+    # -- orders ------------------------------------------------------------------------------------
+    def orders(self, poll: Poll, now_us: int, anchor: tuple[int, str]) -> Orders | None:
+        """The answer to a poll, None when there is nothing to say yet. Call while settled."""
+        state = self._state
+        host = state.hosts.get(poll.host)
+        if host is None or host.incarnation != poll.incarnation:
+            return self._answer(poll, anchor, register=True)
+        box = self.box(poll.host)
+        if poll.epoch == state.epoch:
+            box.told(poll.stamp)
+        if host.reconciled_epoch != state.epoch or host.liveness == "JOINING":
+            question, asked_us = box.asked
+            if question == host.question and now_us - asked_us < ASK_AGAIN_US:
+                return None
+            box.asked = (host.question, now_us)
+            return self._answer(poll, anchor, reconcile=True, question=host.question)
+        if not len(box):
+            return None
+        entries, stamp = box.take()
+        return self._answer(poll, anchor, orders=self._made(entries), stamp=stamp)
+
+    def nothing(self, poll: Poll, anchor: tuple[int, str]) -> Orders:
+        """The answer to a poll whose time is over."""
+        return self._answer(poll, anchor)
+
+    def _made(self, entries: list[Entry]) -> tuple[Order, ...]:
+        return tuple(
+            order_of_launch(self._state, number)
+            if what == "launch"
+            else order_of_attachment(self._state, number)
+            for what, number in entries
+        )
+
+    def _answer(self, poll: Poll, anchor: tuple[int, str], **fields: object) -> Orders:
+        stamp = poll.stamp if poll.epoch == self._state.epoch else 0
+        lsn, digest = anchor
+        host = self._state.hosts.get(poll.host)
+        values = {
+            "protocol": PROTOCOL,
+            "epoch": self._state.epoch,
+            "incarnation": host.incarnation if host else 0,
+            "stamp": stamp,
+            "anchor_lsn": lsn,
+            "anchor_hash": digest,
+        }
+        return Orders(**{**values, **fields})  # type: ignore[arg-type]

@@ -1,0 +1,296 @@
+"""The loop: the only writer. It gathers commands, steps, commits, and then tells the world.
+
+One task decides; commits run on one writer thread while the event loop goes on reading requests.
+Nothing is decided while a commit is under way, and readers wait for it (`settled`), so that no
+reader, answer or order ever carries what is not durable. Sessions run between steps on a snapshot
+and yield after a fixed count of search steps. A failed commit ends everything: see `main.py`.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from msgspec import Struct
+
+from xce.controller.clock import Clock
+from xce.controller.core.commands import Command, Rejection, SubmitGroup, TakeReport
+from xce.controller.core.state import State
+from xce.controller.cuts import Cutter
+from xce.controller.hosts import Hosts
+from xce.controller.sessions import Sessions
+from xce.controller.step import Answer as Decided
+from xce.controller.step import Step, decide_all
+from xce.controller.writer import Writer
+from xce.dispatch.protocol import Orders, Poll
+from xce.model.records import Record
+from xce.scheduler.reasons import PendReason
+
+BATCH_MAX = 256
+IDLE_S = 0.5
+SILENCE_CHECK_US = 500_000
+INBOX_MAX = 20_000
+
+
+class Answered(Struct, frozen=True, gc=False, kw_only=True):
+    """A command that was taken and is durable."""
+
+    lsn: int
+    entity: str
+    body: dict[str, Any]
+
+
+class Overloaded(Exception):
+    """The inbox is full; try again in a moment."""
+
+
+class Stopped(Exception):
+    """The controller is not (or no longer) leading; the outcome of what was asked is unknown."""
+
+
+class Controller:
+    """One leading controller over one log."""
+
+    def __init__(self, state: State, cutter: Cutter, writer: Writer, clock: Clock) -> None:
+        self.state = state
+        self.clock = clock
+        self.hosts = Hosts(state)
+        self.sessions = Sessions(state)
+        self._cutter = cutter
+        self._writer = writer
+        self._inbox: list[tuple[Command, asyncio.Future[Answered | Rejection] | None]] = []
+        self._wake = asyncio.Event()
+        self._settled = asyncio.Event()
+        self._settled.set()
+        self._moved = asyncio.Event()
+        self._stopping = False
+        self._failure: BaseException | None = None
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="writer")
+        self._silence_us = 0
+
+    # -- asking ------------------------------------------------------------------------------------
+    async def ask(self, command: Command) -> Answered | Rejection:
+        """Decide, commit, answer. Raises Overloaded before anything was done, Stopped when the
+        outcome is unknown."""
+        if self._failure is not None or self._stopping:
+            raise Stopped("the controller is stopping")
+        if len(self._inbox) >= INBOX_MAX:
+            raise Overloaded("too many requests are waiting")
+        if isinstance(command, TakeReport):
+            self._hear(command.host)
+        future: asyncio.Future[Answered | Rejection] = asyncio.get_running_loop().create_future()
+        self._inbox.append((command, future))
+        self._wake.set()
+        return await future
+
+    def post(self, command: Command) -> None:
+        """Decide it with the next step; nobody waits for the answer."""
+        self._inbox.append((command, None))
+        self._wake.set()
+
+    async def settled(self) -> None:
+        """Until no commit is under way; then the state may be read up to the next await."""
+        while not self._settled.is_set():
+            await self._settled.wait()
+        if self._failure is not None:
+            raise Stopped("the controller has stopped")
+
+    async def changed(self, after_lsn: int, timeout_s: float) -> int:
+        """Until the state is beyond `after_lsn`, or the time is over; its lsn."""
+        await self.settled()
+        loop = asyncio.get_running_loop()
+        end = loop.time() + timeout_s
+        while self.state.lsn <= after_lsn and not self._stopping:
+            left = end - loop.time()
+            if left <= 0:
+                break
+            try:
+                await asyncio.wait_for(self._moved.wait(), left)
+            except TimeoutError:
+                break
+            await self.settled()
+        return self.state.lsn
+
+    @property
+    def anchor(self) -> tuple[int, str]:
+        """Lsn and hash of the last committed record."""
+        head = self._writer.head
+        return head.lsn, head.hash.hex()
+
+    # -- hosts -------------------------------------------------------------------------------------
+    def _hear(self, host: str) -> None:
+        event = self.hosts.hear(host, self.clock.now_us())
+        if event is not None:
+            self.post(event)
+
+    async def poll(self, poll: Poll) -> Orders:
+        """Orders of a host newer than its stamp; waits up to `poll.wait_ms` for some."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + min(poll.wait_ms, 30_000) / 1000
+        self._hear(poll.host)
+        while True:
+            await self.settled()
+            self._writer.reach("before_order")
+            answer = self.hosts.orders(poll, self.clock.now_us(), self.anchor)
+            if answer is not None:
+                return answer
+            left = end - loop.time()
+            if left <= 0 or self._stopping:
+                return self.hosts.nothing(poll, self.anchor)
+            await self.hosts.box(poll.host).wait(min(left, 1.0))
+
+    # -- looking -----------------------------------------------------------------------------------
+    def reasons_for(self, entity: str) -> PendReason | None:
+        """Why a job or a group waits, as the last session saw it."""
+        return self.sessions.reason_for(entity)
+
+    async def dry_run(self, command: SubmitGroup) -> Mapping[str, Any] | Rejection:
+        """What a session would do with the gang now; nothing is kept."""
+        await self.settled()
+        return self.sessions.dry_run(command, self.clock.now_us())
+
+    async def story(self, entity: str) -> Sequence[Record]:
+        """The records that name an entity, oldest first."""
+        return await self._read(self._writer.log.story, entity)
+
+    async def records(self, after_lsn: int, limit: int) -> Sequence[Record]:
+        """The next committed records of the log."""
+
+        def read() -> list[Record]:
+            first = max(after_lsn, self._writer.log.floor()) + 1
+            return list(self._writer.log.read(first, min(after_lsn + limit, self._writer.head.lsn)))
+
+        return await self._read(read)
+
+    async def finished(self, entity: str) -> Mapping[str, Any] | None:
+        """Work that left the state, None when there was none of that name."""
+        return await self._read(self._writer.finished, entity)
+
+    async def _read(self, function: Any, *args: Any) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(None, function, *args)
+
+    # -- running -----------------------------------------------------------------------------------
+    async def run(self) -> None:
+        """Until `stop`; raises what ended it otherwise."""
+        self.hosts.begin(self.clock.now_us())
+        try:
+            while not self._stopping:
+                await self._turn()
+            await self._last_cut()
+        except BaseException as error:
+            self._failure = error
+            raise
+        finally:
+            self._end()
+
+    def stop(self) -> None:
+        """End after the step under way, with a cut."""
+        self._stopping = True
+        self._wake.set()
+
+    def _end(self) -> None:
+        for _, future in self._inbox:
+            if future is not None and not future.done():
+                future.set_exception(Stopped("the controller stopped before it answered"))
+        self._inbox.clear()
+        self._settled.set()
+        self._moved.set()
+        self._thread.shutdown(wait=True)
+
+    async def _turn(self) -> None:
+        await self._step()
+        if self.sessions.wanted() and not self._stopping:
+            await self._session()
+        if not self._inbox and not self.sessions.wanted():
+            await self._idle()
+
+    async def _idle(self) -> None:
+        self._wake.clear()
+        if self._inbox or self._stopping or self._cutter.under_way:
+            return
+        due_us = self.state.index.next_due_us()
+        wait_s = IDLE_S
+        if due_us is not None:
+            wait_s = min(wait_s, max(0.0, (due_us - self.clock.now_us()) / 1_000_000))
+        try:
+            await asyncio.wait_for(self._wake.wait(), wait_s)
+        except TimeoutError:
+            return
+
+    async def _step(self) -> None:
+        """One step over what is there; never waits for more."""
+        now_us = self.clock.now_us()
+        taken, self._inbox = self._inbox[:BATCH_MAX], self._inbox[BATCH_MAX:]
+        commands = [self._writer.with_facts(command) for command, _ in taken]
+        if now_us - self._silence_us > SILENCE_CHECK_US:
+            self._silence_us = now_us
+            commands += self.hosts.silent(now_us)
+        due_us = self.state.index.next_due_us()
+        if not commands and not (due_us is not None and due_us <= now_us):
+            if self._cutter.under_way:
+                await self._write(Step(records=(), blobs={}, answers=()), [])
+            return
+        done = decide_all(self.state, commands, now_us)
+        self.sessions.note(done)
+        await self._write(done, commands)
+        self._publish(done, [future for _, future in taken])
+
+    async def _write(self, done: Step, commands: list[Command]) -> None:
+        if self._cutter.due():
+            self._cutter.begin()
+        if not done.records and not self._cutter.under_way:
+            return
+        self._settled.clear()
+        batch = self._writer.batch(done, commands)
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._writer.commit, batch)
+        if batch.cut_close is not None:
+            self._cutter.closed()
+        self._settled.set()
+
+    def _publish(self, done: Step, futures: list[asyncio.Future[Answered | Rejection] | None]) -> None:
+        if done.records:
+            self._writer.reach("before_publish")
+            self.hosts.note(done.records)
+            self._moved.set()
+            self._moved = asyncio.Event()
+            self._writer.reach("after_publish")
+        for answer, future in zip(done.answers, futures, strict=False):
+            if future is not None and not future.done():
+                self._writer.reach("before_answer")
+                future.set_result(self._answer(answer))
+
+    def _answer(self, answer: Decided) -> Answered | Rejection:
+        if isinstance(answer, Rejection):
+            return answer
+        last = answer.records[-1] if answer.records else None
+        lsn = last.lsn if last else self.state.lsn
+        first = answer.records[0].entities if answer.records else ()
+        return Answered(lsn=lsn, entity=first[0] if first else "", body=answer.body)
+
+    async def _session(self) -> None:
+        """One session: on a snapshot, with steps in between, committed slice by slice."""
+        work = self.sessions.begin(self.clock.now_us())
+        while not self.sessions.advance(work):
+            await asyncio.sleep(0)
+            if self._inbox:
+                await self._step()
+        for slice_ in self.sessions.slices(work):
+            done = decide_all(self.state, [slice_], self.clock.now_us())
+            self.sessions.note(done)
+            self.sessions.committed(work, done)
+            await self._write(done, [slice_])
+            self._publish(done, [])
+            if self._inbox:
+                await self._step()
+        closing = self.sessions.end(work)
+        if closing is not None:
+            self.post(closing)
+
+    async def _last_cut(self) -> None:
+        """At a clean stop: close the cut under way, then one of everything."""
+        while self._cutter.under_way:
+            await self._write(Step(records=(), blobs={}, answers=()), [])
+        if self.state.changed and self.state.lsn > self._cutter.last_lsn:
+            self._cutter.begin()
+            while self._cutter.under_way:
+                await self._write(Step(records=(), blobs={}, answers=()), [])

@@ -1,0 +1,106 @@
+"""Recovery: the newest cut, the records after it, and nothing else.
+
+Blobs come first, because the order of what waits depends on specs. Every recovery is a takeover:
+the caller leads with a higher epoch, and no host is believed before it has reconciled.
+"""
+
+from collections.abc import Iterable
+
+from msgspec import json
+
+from xce.controller.core.apply import apply
+from xce.controller.core.encode import decode, key_of
+from xce.controller.core.state import State
+from xce.controller.cuts import TABLE_OF, Cutter
+from xce.model.records import Record
+from xce.wal.codec import digest_text, row_digest
+from xce.wal.port import Log, LogCorrupt
+
+CHUNK = 2_000
+
+
+def recover(log: Log) -> tuple[State, Cutter]:
+    """The state that the log holds; raises LogCorrupt when a cut does not match its digest."""
+    state = State()
+    cutter = Cutter(state)
+    cut = log.newest_cut()
+    first = 1
+    if cut is not None:
+        _load_cut(log, state, cutter)
+        state.lsn, first = cut.lsn, cut.lsn + 1
+        cutter.last_lsn = cut.lsn
+        _restore_head(log, state, cut.lsn)
+    state.changed.clear()
+    chunk: list[Record] = []
+    for record in log.read(first):
+        chunk.append(record)
+        if len(chunk) == CHUNK:
+            _fold(log, state, chunk)
+            chunk = []
+    _fold(log, state, chunk)
+    return state, cutter
+
+
+def _restore_head(log: Log, state: State, lsn: int) -> None:
+    for record in log.read(lsn, lsn):
+        state.epoch, state.at_us = record.epoch, record.at_us
+
+
+def _load_cut(log: Log, state: State, cutter: Cutter) -> None:
+    cut = log.newest_cut()
+    assert cut is not None
+    entities = []
+    total, count = 0, 0
+    for row in log.cut_rows(cut):
+        what = TABLE_OF.get(row.kind, row.kind)
+        key = key_of(what, row.id)
+        entities.append((what, key, decode(what, row.body)))
+        total += row_digest(row.kind, row.id, row.body)
+        count += 1
+        cutter.seed(what, key, row.body)
+    if count != cut.count or digest_text(total) != cut.digest:
+        raise LogCorrupt(
+            f"the cut at record {cut.lsn} has {count} rows of {cut.count}, or one that was changed"
+        )
+    names = [getattr(entity, "spec", "") for _, _, entity in entities]
+    _intern(log, state, names)
+    for what in state.tables:
+        for kind, key, entity in entities:
+            if kind == what:
+                state.put(what, key, entity)
+
+
+def _fold(log: Log, state: State, records: list[Record]) -> None:
+    _intern(log, state, (name for record in records for name in blob_names(record)))
+    for record in records:
+        apply(state, record)
+
+
+def blob_names(record: Record) -> list[str]:
+    """Blobs that a record names itself (specs name further ones)."""
+    body = record.body
+    if record.kind == "JobSubmitted":
+        return [body.spec]  # type: ignore[attr-defined]
+    if record.kind == "GroupSubmitted":
+        return [body.spec, *body.member_specs]  # type: ignore[attr-defined]
+    return []
+
+
+def _intern(log: Log, state: State, names: Iterable[str]) -> None:
+    """Specs, then the scripts and environments that they name."""
+    wanted = {name for name in names if name and not state.knows(name)}
+    found = log.blobs(sorted(wanted))
+    for name in sorted(found):
+        state.intern(name, found[name])
+    inner = set()
+    for name in wanted & set(state.specs):
+        spec = state.specs[name]
+        inner |= {text for text in (spec.script, spec.environment) if text}
+    missing = sorted(name for name in inner if not state.knows(name))
+    for name, text in sorted(log.blobs(missing).items()):
+        state.intern(name, text)
+
+
+def answer_body(body: bytes) -> dict[str, object]:
+    """An earlier answer as it was stored."""
+    return json.decode(body)  # type: ignore[no-any-return]

@@ -1,0 +1,171 @@
+"""Sessions between steps: when one is wanted, what it saw, and its plan as commands.
+
+A session is wanted when something began to wait, or something was freed or changed since the
+last one looked. Reasons of classes that did not fit are kept; while nothing was freed they hold,
+and the next session skips those classes.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from msgspec import Struct, structs
+
+from xce.controller.core.commands import Command, CommitPlan, EndSession, Rejection, SubmitGroup
+from xce.controller.core.decide import Outcome, decide
+from xce.controller.core.apply import apply
+from xce.controller.core.state import State
+from xce.controller.core.view import Viewer
+from xce.controller.step import Step
+from xce.model.actor import CONTROLLER
+from xce.model.ids import parse_group, parse_job
+from xce.scheduler.plan import Plan
+from xce.scheduler.reasons import Cure, PendReason
+from xce.scheduler.session import SessionRun
+
+STEPS_PER_TURN = 20_000
+SLICE_GROUPS = 256
+
+
+class Work(Struct):
+    """A session under way."""
+
+    run: SessionRun
+    lsn: int
+    now_us: int
+    freed: int
+    planned: int = 0
+    stale: int = 0
+
+
+class Sessions:
+    """The sessions of one state."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._viewer = Viewer(state)
+        self._seen = (-1, -1)
+        self._backoff_due = False
+        self._reasons: dict[str, PendReason] = {}
+        self._reasons_freed = -1
+
+    def wanted(self) -> bool:
+        """Whether a session could change something."""
+        index = self._state.index
+        if not len(index.pending):
+            return False
+        return self._backoff_due or (index.freed, index.waits) != self._seen
+
+    def note(self, done: Step) -> None:
+        """What a step did: a back-off that is over makes work worth looking at again."""
+        if "backoff" in done.timers:
+            self._backoff_due = True
+
+    def begin(self, now_us: int) -> Work:
+        """Take a snapshot and start on it."""
+        index = self._state.index
+        self._seen = (index.freed, index.waits)
+        self._backoff_due = False
+        known = self._reasons if self._reasons_freed == index.freed else {}
+        snapshot = self._viewer.snapshot(now_us, known)
+        return Work(SessionRun(snapshot), snapshot.lsn, now_us, index.freed)
+
+    def advance(self, work: Work) -> bool:
+        """Work on for a fixed count of search steps; True when the plan is there."""
+        return work.run.advance(STEPS_PER_TURN)
+
+    def slices(self, work: Work) -> Iterator[CommitPlan]:
+        """The plan as commands of at most 256 groups."""
+        plan = work.run.plan
+        self._keep_reasons(plan, work)
+        for number, first in enumerate(range(0, len(plan.placements), SLICE_GROUPS)):
+            yield CommitPlan(
+                actor=CONTROLLER,
+                slice=number,
+                snapshot_lsn=work.lsn,
+                snapshot_us=work.now_us,
+                digest=plan.digest,
+                placements=plan.placements[first : first + SLICE_GROUPS],
+            )
+
+    def committed(self, work: Work, done: Step) -> None:
+        """A slice was decided: count what held and what was stale."""
+        for answer in done.answers:
+            if isinstance(answer, Outcome):
+                work.planned += answer.body.get("planned", 0)
+                work.stale += len(answer.body.get("stale", ()))
+
+    def end(self, work: Work) -> Command | None:
+        """The session's last word, None when it changed nothing."""
+        if work.stale:
+            self._backoff_due = True
+        if not work.planned:
+            return None
+        return EndSession(
+            actor=CONTROLLER,
+            planned=work.planned,
+            stale=work.stale,
+            blocked=len(work.run.plan.reasons),
+        )
+
+    def _keep_reasons(self, plan: Plan, work: Work) -> None:
+        if self._reasons_freed != work.freed:
+            self._reasons = {}
+        self._reasons_freed = work.freed
+        for entry in plan.reasons:
+            self._reasons[entry.class_key] = entry.reason
+
+    # -- looking -----------------------------------------------------------------------------------
+    def reason_for(self, entity: str) -> PendReason | None:
+        """Why a job or a group waits, as the last session saw it."""
+        state = self._state
+        number = parse_group(entity)
+        if number is not None:
+            return self._reasons.get(f"g{number}")
+        key = parse_job(entity)
+        job = state.jobs.get(key) if key is not None else None
+        if job is None:
+            return None
+        if job.group:
+            return self._reasons.get(f"g{job.group}")
+        return self._reasons.get(f"{job.queue}/{job.owner}/{state.placing_of(job.spec)}")
+
+    def dry_run(self, command: SubmitGroup, now_us: int) -> Mapping[str, Any] | Rejection:
+        """What a session would do with the gang if it were all that waits."""
+        outcome = decide(self._state, command, now_us)
+        if isinstance(outcome, Rejection):
+            return outcome
+        state = self._state
+        for name, blob in outcome.blobs.items():
+            state.intern(name, blob)
+        with state.trial():
+            for record in outcome.records:
+                apply(state, record)
+            number = parse_group(str(outcome.body["group"])) or 0
+            ask = self._viewer.ask(number, 0, f"g{number}", now_us)
+            snapshot = self._viewer.snapshot(now_us, {}, limit=0)
+        assert ask is not None
+        run = SessionRun(structs.replace(snapshot, pending=(ask,)))
+        while not run.advance(STEPS_PER_TURN):
+            pass
+        return shown(run.plan)
+
+
+def shown(plan: Plan) -> dict[str, Any]:
+    """A plan of one gang for people: who would be where, or why not."""
+    if not plan.placements:
+        reason = plan.reasons[0].reason if plan.reasons else None
+        text = reason.text() if reason is not None else "no reason was given"
+        never = reason is not None and reason.cure == Cure.NEVER
+        return {"fits": False, "never": never, "members": [], "reason": text}
+    members = [
+        {
+            "role": member.role,
+            "rank": member.rank,
+            "hosts": [
+                {"host": share.host, "tasks": share.tasks, "instances": list(share.instances)}
+                for share in member.shares
+            ],
+        }
+        for member in plan.placements[0].members
+    ]
+    return {"fits": True, "never": False, "members": members, "reason": ""}
