@@ -1,0 +1,150 @@
+"""Taking over: from a home and a database to a controller that leads.
+
+Every start is a takeover: lock the home, open the log, take the leadership with a higher epoch,
+compare the head with the anchor, fold, and write `LeaderStarted` before anything is served. On
+PostgreSQL the leadership is renewed while the controller runs; when that fails for too long the
+controller stops answering, reads included, before another may lead.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from msgspec import Struct
+
+from xce import __version__
+from xce.controller.clock import Clock, boot_us
+from xce.controller.core.commands import LoadConfig, StartLeading
+from xce.controller.loop import Controller
+from xce.controller.recover import recover
+from xce.controller.writer import Writer
+from xce.model.actor import CONTROLLER
+from xce.model.config import Config
+from xce.wal.anchor import Anchor
+from xce.wal.open import HomeLock, open_log
+from xce.wal.port import Fenced, Log, LogBroken, LogHeld
+
+ANCHOR_FILE = "anchor"
+TTL_US = 10_000_000
+RENEW_EVERY_S = 3.0
+RENEW_MARGIN_US = 2_000_000
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """What a controller is started with. `wait_s` is how long to wait for another leader's
+    time-to-live; `reach` marks named points for kill runs."""
+
+    home: Path
+    database: str = "sqlite"
+    config: Config = Config()
+    config_digest: str = "default"
+    wait_s: float = 12.0
+    reach: Callable[[str], None] = lambda name: None
+
+
+class Leadership:
+    """A controller and everything it holds while it leads."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Take over; raises LogError with one sentence for the operator."""
+        self._settings = settings
+        self._lock = HomeLock(settings.home)
+        self._log: Log | None = None
+        self._anchor: Anchor | None = None
+        try:
+            self._log = open_log(settings.database, settings.home, at_point=settings.reach)
+            self.epoch = _lead(self._log, settings)
+            self._anchor = Anchor(settings.home / ANCHOR_FILE)
+            self._anchor.check(self._log)
+            self.controller = self._begin(self._log)
+        except BaseException:
+            self.release()
+            raise
+
+    def _begin(self, log: Log) -> Controller:
+        settings = self._settings
+        state, cutter = recover(log)
+        clock = Clock(state.at_us)
+        resumed = state.lsn
+        state.epoch = self.epoch
+        writer = Writer(state, log, self._anchor, cutter, settings.reach)
+        controller = Controller(state, cutter, writer, clock)
+        controller.post(
+            StartLeading(
+                actor=CONTROLLER,
+                holder=str(settings.home),
+                version=__version__,
+                database=log.about().name,
+                boot_id=_BOOT_ID.read_text().strip(),
+                resumed_lsn=resumed,
+            )
+        )
+        controller.post(
+            LoadConfig(actor=CONTROLLER, config=settings.config, digest=settings.config_digest)
+        )
+        return controller
+
+    async def run(self) -> None:
+        """Run the controller and keep the leadership; raises what ended it, if anything did."""
+        loop = asyncio.create_task(self.controller.run())
+        renewal = asyncio.create_task(self._renew())
+        try:
+            done, _ = await asyncio.wait({loop, renewal}, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            renewal.cancel()
+            if not loop.done():
+                loop.cancel()
+            await asyncio.gather(loop, renewal, return_exceptions=True)
+
+    async def _renew(self) -> None:
+        log = self._log
+        assert log is not None
+        if log.about().name != "postgresql":
+            await asyncio.Event().wait()
+        renewed_us = boot_us()
+        while True:
+            await asyncio.sleep(RENEW_EVERY_S)
+            began_us = boot_us()
+            try:
+                await asyncio.wait_for(
+                    asyncio.to_thread(log.renew, self.epoch, _wall_us(), TTL_US),
+                    (TTL_US - RENEW_MARGIN_US) / 1_000_000,
+                )
+                renewed_us = began_us
+            except (LogBroken, TimeoutError) as error:
+                if boot_us() - renewed_us > TTL_US - RENEW_MARGIN_US:
+                    raise Fenced("the leadership could not be renewed in time") from error
+
+    def release(self) -> None:
+        """Give everything back, so that the next one can take over at once."""
+        if self._log is not None:
+            try:
+                if hasattr(self, "epoch"):
+                    self._log.resign(self.epoch)
+            except (Fenced, LogBroken):
+                # Somebody else leads, or the database is away: there is nothing to resign.
+                pass
+            self._log.close()
+        if self._anchor is not None:
+            self._anchor.close()
+        self._lock.release()
+
+
+def _lead(log: Log, settings: Settings) -> int:
+    """The new epoch; waits for a dead leader's time-to-live to run out."""
+    end = time.monotonic() + settings.wait_s
+    while True:
+        try:
+            return log.lead(str(settings.home.resolve()), _wall_us(), TTL_US)
+        except LogHeld:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.2)
+
+
+def _wall_us() -> int:
+    return time.time_ns() // 1000
