@@ -13,7 +13,7 @@ from xce.resreq import ResreqError, canonical, merge_requirements, parse
 from xce.resreq.parse import _parse
 
 SEEDS = [
-    "select[type==any && mem>4000 && swp>1000] order[-ut:mem] rusage[mem=4000:duration=30m:decay=1]",
+    "select[type==any && mem>4000] order[-ut:mem] rusage[mem=4000:duration=30m:decay=1]",
     "type==any order[ut] same[model] rusage[mem=1]",
     "select[hname!='host06-x12' || !defined(lic)]",
     "rusage[mem=20:swp=50:duration=1h, license=1:duration=2]",

@@ -7,7 +7,6 @@ length: brackets are counted before the parser sees them and numbers have a long
 
 import re
 from functools import lru_cache
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -101,8 +100,9 @@ def _read(text: str, reading: Reading) -> object:
 @lru_cache(maxsize=1)
 def _grammar() -> Lark:
     # The parser only looks its callbacks up by name, so a table of functions serves it.
-    return Lark(
-        (Path(__file__).parent / "grammar.lark").read_text(encoding="utf-8"),
+    return Lark.open(
+        "grammar.lark",
+        rel_to=__file__,
         parser="lalr",
         start=["start", "old_start"],
         transformer=cast("Transformer[Any, Any]", SimpleNamespace(**RULES, **OLD_RULES)),
