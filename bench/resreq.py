@@ -1,0 +1,60 @@
+"""Figures of the resource requirement language: how long a text, a tree and a match take.
+
+`cold_us` parses texts never seen before, `warm_us` one that was; `match_us` asks one host,
+`columns_us` 10,000 hosts at once. Medians of several rounds, in microseconds.
+"""
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable, Sequence
+
+from xce.model.resources import BUILT_IN
+from xce.resreq import canonical, match, parse, parse_select, resolve
+from xce.resreq.columns import columns_of, matching
+
+TYPICAL = "select[mem>4000 && type==X86_64] rusage[mem=4000:ngpus_physical=2] span[ptile=4]"
+SELECT = "mem>4000 && type==X86_64"
+ROUNDS = 5
+MB = 1 << 20
+
+
+def run(argv: Sequence[str]) -> dict[str, object]:
+    """Measures and gives the figures; prints nothing."""
+    arguments = argparse.ArgumentParser(prog="bench resreq")
+    arguments.add_argument("--texts", type=int, default=400, help="texts per round")
+    arguments.add_argument("--hosts", type=int, default=10_000, help="hosts of the columns")
+    given = arguments.parse_args(argv)
+    return {
+        "name": "resreq",
+        "figures": _figures(given.texts, given.hosts),
+        "setting": {"texts": given.texts, "hosts": given.hosts, "rounds": ROUNDS, "text": TYPICAL},
+    }
+
+
+def _figures(texts: int, hosts: int) -> dict[str, float]:
+    made = parse(TYPICAL).tree
+    node = parse_select(SELECT)
+    rows = [{"mem": i * MB, "type": "X86_64" if i % 2 else "ARM"} for i in range(hosts)]
+    columns = columns_of(rows)
+    seen = iter(range(10**9))
+    return {
+        "cold_us": _median_us(lambda: parse(TYPICAL.replace("4000", str(next(seen)))), texts),
+        "warm_us": _median_us(lambda: parse(TYPICAL), 100 * texts),
+        "print_us": _median_us(lambda: canonical(made), texts),
+        "resolve_us": _median_us(lambda: resolve(made, types=BUILT_IN), texts),
+        "match_us": _median_us(lambda: match(node, rows[-1]), 10 * texts),
+        "columns_us": _median_us(lambda: matching(node, columns), 100),
+    }
+
+
+def _median_us(call: Callable[[], object], times: int) -> float:
+    call()
+    return round(statistics.median(_round_us(call, times) for _ in range(ROUNDS)), 2)
+
+
+def _round_us(call: Callable[[], object], times: int) -> float:
+    began = time.perf_counter()
+    for _ in range(times):
+        call()
+    return (time.perf_counter() - began) / times * 1e6
