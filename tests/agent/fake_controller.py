@@ -45,7 +45,7 @@ class FakeController:
         self.polls: list[Poll] = []
         self.refuse: tuple[int, str] | None = None
         self.swallow = 0
-        self.wants_reconcile = False
+        self.wants_reconcile = 0
         self._orders: dict[tuple[str, int], tuple[int, Order]] = {}
         self._stamp = 0
         self._changed = threading.Condition()
@@ -160,7 +160,7 @@ class FakeController:
             self.polls.append(poll)
             self._changed.notify_all()
             self._changed.wait_for(lambda: self._closing or self._news(poll), poll.wait_ms / 1000)
-            reconcile, self.wants_reconcile = self.wants_reconcile, False
+            question, self.wants_reconcile = self.wants_reconcile, 0
             known = poll.incarnation == self.incarnation
             newer = [pair for pair in self._orders.values() if pair[0] > poll.stamp and known]
             self._changed.notify_all()
@@ -170,7 +170,8 @@ class FakeController:
                 incarnation=self.incarnation,
                 stamp=self._stamp,
                 orders=tuple(order for _, order in sorted(newer, key=lambda pair: pair[0])),
-                reconcile=reconcile,
+                reconcile=question > 0,
+                question=question,
                 register=not known,
                 anchor_lsn=self._stamp,
                 anchor_hash=f"hash{self._stamp}",

@@ -211,9 +211,10 @@ def test_a_controller_may_ask_for_a_reconciliation_at_any_time(
     controller.attach(5, "READY", "static", value="v")
     controller.await_report(AttachmentResult, 5)
     with controller._changed:
-        controller.wants_reconcile = True
+        controller.wants_reconcile = 77
         controller._changed.notify_all()
     found = controller.await_report(Reconciled, nth=2)
+    assert found.question == 77
     assert [(one.attachment, one.state, one.value) for one in found.attachments] == [
         (5, "ready", "v")
     ]

@@ -1,13 +1,15 @@
 """The life of a launch, with a real agent, a real supervisor and real processes."""
 
 import os
+import socket
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.agent.conftest import Host
 from tests.agent.fake_controller import FakeController, until
-from xce.dispatch.protocol import Armed, Ended, Reconciled, Started
+from xce.dispatch.protocol import Armed, Ended, Probed, Reconciled, Started
 
 
 @pytest.fixture
@@ -150,6 +152,35 @@ def test_a_signal_ends_and_is_told_apart_from_a_code(up: Host, controller: FakeC
     controller.go(1, up.shell("kill -SEGV $$"))
     ended = controller.await_report(Ended, 1)
     assert (ended.how, ended.code) == ("signalled", 11)
+
+
+def test_a_run_limit_is_enforced_on_the_host(up: Host, controller: FakeController) -> None:
+    controller.go(1, up.shell("exec sleep 60", run_limit_us=100_000))
+    ended = controller.await_report(Ended, 1)
+    assert (ended.how, ended.code, ended.cause_of_end) == ("signalled", 15, "run_limit")
+    assert 100_000 <= ended.ended_us - ended.started_us < 3_000_000
+
+
+def test_an_open_port_is_told_once_also_to_a_restarted_agent(
+    up: Host, controller: FakeController
+) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    server = (
+        "import os, socket, time\n"
+        "while not os.path.exists('open'): time.sleep(0.01)\n"
+        f"s = socket.create_server(('127.0.0.1', {port}))\n"
+        "time.sleep(60)\n"
+    )
+    controller.go(1, up.task(sys.executable, "-S", "-c", server, ready_port=port))
+    controller.await_report(Started, 1)
+    up.kill_agent()
+    up.start()
+    controller.await_report(Reconciled, nth=2)
+    assert controller.of(Probed) == []
+    (up.home / "open").touch()
+    assert controller.await_report(Probed, 1).generation == 7
 
 
 def test_signals_act_once_however_often_they_are_ordered(

@@ -16,6 +16,7 @@ from xce.agent import crashpoint
 from xce.agent.attachments import FAILED, READY, Attachment, Keeper
 from xce.agent.link import Addresses, Line, Refused, Unreachable
 from xce.agent.outbox import Outbox
+from xce.agent.readiness import PortProbes
 from xce.agent.settings import AgentConfig
 from xce.agent.supervised import Supervised, SupervisorLost
 from xce.agent.supervisor.wire import Message
@@ -30,6 +31,7 @@ from xce.dispatch.protocol import (
     LaunchOrder,
     Orders,
     Poll,
+    Probed,
     Reconciled,
     Register,
     Registered,
@@ -95,7 +97,8 @@ class Agent:
         self._token = token
         self._addresses = Addresses(config.controllers)
         self._listed = threading.Event()
-        self._reconcile_due = False
+        self._question: int | None = None
+        self._probes = PortProbes((facts.address, "127.0.0.1"), self._put_probed)
         self._ended = threading.Event()
 
     # --- life -----------------------------------------------------------------------------
@@ -139,8 +142,9 @@ class Agent:
         if what == "armed":
             self.outbox.put(Armed, event["launch"], **known)
         elif what == "started":
-            self.outbox.put(Started, event["launch"], **known, at_us=event["at_us"])
+            self._put_started(event)
         elif what == "ended":
+            self._probes.forget(event["launch"])
             self.outbox.put(Ended, event["launch"], **known, **_end_fields(event))
 
     def _heard_list(self, event: Message) -> None:
@@ -148,26 +152,36 @@ class Agent:
         session.epoch = max(session.epoch, event["epoch"])
         if event["anchor_lsn"] > session.anchor[0]:
             session.anchor = (event["anchor_lsn"], event["anchor_hash"])
-        if self._reconcile_due:
-            self._reconcile_due = False
-            self._put_reconciled(event["launches"])
+        question, self._question = self._question, None
+        if question is not None:
+            self._put_reconciled(question, event["launches"])
         self._listed.set()
 
-    def _put_reconciled(self, launches: list[tuple[int, int, str, int]]) -> None:
+    def _put_started(self, told: Message) -> None:
+        launch, generation = told["launch"], told["generation"]
+        self.outbox.put(Started, launch, launch=launch, generation=generation, at_us=told["at_us"])
+        if told["ready_port"] > 0:
+            self._probes.watch(launch, generation, told["ready_port"])
+
+    def _put_probed(self, launch: int, generation: int) -> None:
+        self.outbox.put(Probed, launch, launch=launch, generation=generation)
+
+    def _put_reconciled(self, question: int, launches: list[Message]) -> None:
         """Outcomes came before; then everything alive, then what the log may have missed of it."""
-        for one in self.keeper.results():
-            self.tell_attachment(one)
+        for result in self.keeper.results():
+            self.tell_attachment(result)
         found = tuple(
-            LaunchFound(launch=launch, generation=generation, state=state)
-            for launch, generation, state, _ in launches
+            LaunchFound(launch=one["launch"], generation=one["generation"], state=one["state"])
+            for one in launches
         )
-        self.outbox.put(Reconciled, 0, launches=found, attachments=self.keeper.found())
-        for launch, generation, state, started_us in launches:
-            known = {"launch": launch, "generation": generation}
-            if state == "armed":
-                self.outbox.put(Armed, launch, **known)
-            elif started_us:
-                self.outbox.put(Started, launch, **known, at_us=started_us)
+        attachments = self.keeper.found()
+        self.outbox.put(Reconciled, 0, question=question, launches=found, attachments=attachments)
+        for one in launches:
+            if one["state"] == "armed":
+                known = {"launch": one["launch"], "generation": one["generation"]}
+                self.outbox.put(Armed, one["launch"], **known)
+            elif one["at_us"]:
+                self._put_started(one)
 
     def tell_attachment(self, one: Attachment) -> None:
         """Report a provider's result."""
@@ -230,11 +244,12 @@ class Agent:
         if answer.protocol != PROTOCOL:
             raise Refused(f"the controller speaks protocol {answer.protocol}, not {PROTOCOL}")
         self._see_epoch(answer.epoch)
-        self._reconcile()
+        self._reconcile(0)
         session.enter(answer.incarnation)
 
-    def _reconcile(self) -> None:
-        self._reconcile_due = True
+    def _reconcile(self, question: int) -> None:
+        """Have the supervisor list what is alive; the list becomes the answer to the question."""
+        self._question = question
         self.supervised.ask({"do": "hello"})
 
     def _see_epoch(self, epoch: int) -> None:
@@ -264,7 +279,7 @@ class Agent:
             self._obey(answer)
         session.stamp = answer.stamp
         if answer.reconcile:
-            self._reconcile()
+            self._reconcile(answer.question)
 
     def _obey(self, answer: Orders) -> None:
         """Hand orders on; returns when all of them are durable."""

@@ -15,6 +15,7 @@ from typing import ClassVar
 
 from xce.agent import crashpoint
 from xce.agent.supervisor.cgroup import Cgroups, Group
+from xce.agent.supervisor.kernel import clock_s
 from xce.agent.supervisor.launch import (
     Launch,
     LaunchState,
@@ -63,10 +64,8 @@ class Core:
     # --- requests -------------------------------------------------------------------------
 
     def handle(self, message: Message) -> None:
-        """One request of the agent."""
-        action = self._ACTIONS.get(message.get("do", ""))
-        if action is not None:
-            action(self, message)
+        """One request of the agent; its shape was checked."""
+        self._ACTIONS[message["do"]](self, message)
 
     def _hello(self, _message: Message) -> None:
         self.after.append(self._list)
@@ -82,10 +81,7 @@ class Core:
                 "anchor_lsn": ledger.anchor[0],
                 "anchor_hash": ledger.anchor[1],
                 "host_key": ledger.host_key,
-                "launches": [
-                    [one.launch, one.generation, one.told_state, one.started_us]
-                    for one in self.live.values()
-                ],
+                "launches": [one.told() for one in self.live.values()],
             }
         )
 
@@ -112,6 +108,7 @@ class Core:
         name = f"{launch}.{generation}"
         cookie = f"{self.ledger.host_key}:{name}"
         live = Launch(launch, generation, Tree(cookie, Group()))
+        live.take_limits(message["task"])
         self.live[launch] = live
         self.after.append(lambda: self._fork(live, message["task"], name))
 
@@ -202,7 +199,6 @@ class Core:
     def _fork(self, live: Launch, task: Message, name: str) -> None:
         if live.state != PREPARING:
             return self._settle(live)
-        live.grace_s = task["kill_grace_us"] / 1e6
         try:
             if task["processes"] > 0:
                 live.tree.group = self.cgroups.make(name, task["mem_bytes"])
@@ -249,6 +245,9 @@ class Core:
         crashpoint.reach("launch.after_started")
         for process in live.processes:
             process.let_go(live.go_env)
+        if live.limit_s > 0:
+            live.limit_at_s = clock_s() + live.limit_s
+            self._wake(live, live.limit_s)
         self._tell_started(live)
 
     # --- down -----------------------------------------------------------------------------
@@ -257,7 +256,7 @@ class Core:
         """End the launch: gently what runs, at once what is only parked."""
         if live.was_started and live.tree.mains:
             live.state = STOPPING
-            live.kill_at_s = time.monotonic() + live.grace_s
+            live.kill_at_s = clock_s() + live.grace_s
             live.tree.signal(signal.SIGTERM, self._others(live))
             live.tree.signal(signal.SIGCONT, self._others(live))
             self._wake(live, 0.02)
@@ -295,7 +294,7 @@ class Core:
             return
         others = self._others(live)
         if not live.tree.is_empty(others):
-            if live.state == STOPPING and time.monotonic() < live.kill_at_s:
+            if live.state == STOPPING and clock_s() < live.kill_at_s:
                 self._wake(live, 0.02)
                 return
             live.state = CLEANING
@@ -328,32 +327,40 @@ class Core:
     # --- time -----------------------------------------------------------------------------
 
     def _wake(self, live: Launch, delay_s: float) -> None:
-        self.wakes.append((time.monotonic() + delay_s, live.launch))
+        self.wakes.append((clock_s() + delay_s, live.launch))
 
     def next_wake_s(self) -> float | None:
         """Seconds until `tick` has something to do; None when it has nothing."""
         if not self.wakes:
             return None
-        return max(0.0, min(due for due, _ in self.wakes) - time.monotonic())
+        return max(0.0, min(due for due, _ in self.wakes) - clock_s())
 
     def tick(self) -> None:
         """Look again at launches on their way down."""
-        now_s = time.monotonic()
+        now_s = clock_s()
         due = {launch for at_s, launch in self.wakes if at_s <= now_s}
         if not due:
             return
         self.wakes = [wake for wake in self.wakes if wake[0] > now_s and wake[1] not in due]
         for launch in sorted(due):
             live = self.live.get(launch)
-            if live is None or live.state not in (STOPPING, CLEANING):
-                continue
-            if live.tree.mains and (live.state == CLEANING or now_s >= live.kill_at_s):
-                live.state = CLEANING
-                live.tree.kill(self._others(live))
-            if live.tree.mains:
-                left_s = live.kill_at_s - now_s if live.state == STOPPING else CLEAN_MAX_S
-                self._wake(live, max(CLEAN_FIRST_S, left_s))
-            self._settle(live)
+            if live is not None and live.state in (RUNNING, STOPPING, CLEANING):
+                self._look_down(live, now_s)
+
+    def _look_down(self, live: Launch, now_s: float) -> None:
+        """Go on with a launch on its way down, or bring down one that is over its limit."""
+        if live.state == RUNNING:
+            if live.tree.mains and 0 < live.limit_at_s <= now_s:
+                live.cause = "run_limit"
+                self._bring_down(live)
+            return
+        if live.tree.mains and (live.state == CLEANING or now_s >= live.kill_at_s):
+            live.state = CLEANING
+            live.tree.kill(self._others(live))
+        if live.tree.mains:
+            left_s = live.kill_at_s - now_s if live.state == STOPPING else CLEAN_MAX_S
+            self._wake(live, max(CLEAN_FIRST_S, left_s))
+        self._settle(live)
 
     def _others(self, live: Launch) -> set[int]:
         return {pid for pid, owner in self._by_pid.items() if owner is not live}
@@ -365,8 +372,7 @@ class Core:
             self._tell({"event": "armed", "launch": live.launch, "generation": live.generation})
 
     def _tell_started(self, live: Launch) -> None:
-        told = {"event": "started", "launch": live.launch, "generation": live.generation}
-        self._tell({**told, "at_us": live.started_us})
+        self._tell({"event": "started", **live.told()})
 
     def _tell_end(self, launch: int) -> None:
         page = self.ledger.pages.get(launch)

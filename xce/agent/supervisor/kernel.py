@@ -1,16 +1,21 @@
-"""The few system calls that Python does not offer, resolved before any fork.
+"""What the supervisor and its children ask of the kernel about themselves.
 
 `prctl` is looked up once at import: a forked child must not load libraries. Failures raise OSError
-with the call's name; nothing here decides anything.
+with the call's name; nothing here decides anything. Each parked process costs the supervisor a
+descriptor, so it takes all that it may; children get the usual limit back, because programs that
+use select() rely on it. Time that decides is boot time, which no clock setting moves.
 """
 
 import ctypes
 import os
+import resource
 import signal
+import time
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_SET_NO_NEW_PRIVS = 38
+_files_before = resource.getrlimit(resource.RLIMIT_NOFILE)
 _prctl = ctypes.CDLL(None, use_errno=True).prctl
 
 
@@ -41,3 +46,18 @@ def boot_id() -> str:
     """What tells one boot of this machine from the next."""
     with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as source:
         return source.read().strip()
+
+
+def raise_files() -> None:
+    """Take the hard limit of open files."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (_files_before[1], _files_before[1]))
+
+
+def restore_files() -> None:
+    """In a child: the limit of open files as it was."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, _files_before)
+
+
+def clock_s() -> float:
+    """Seconds since boot, time asleep included."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)

@@ -56,6 +56,9 @@ class Launch:
         self.message = ""
         self.kill_at_s = 0.0
         self.grace_s = 10.0
+        self.limit_s = 0.0
+        self.limit_at_s = 0.0
+        self.ready_port = 0
         self.script_path = ""
         self.clean_tries = 0
         self.is_recovered = False
@@ -73,10 +76,21 @@ class Launch:
         """Whether every process waits for the go."""
         return all(process.is_parked for process in self.processes)
 
-    @property
-    def told_state(self) -> str:
-        """The state as the agent's protocol has it."""
-        return TOLD_AS.get(self.state, str(self.state))
+    def take_limits(self, task: dict[str, Any]) -> None:
+        """What the task says of its time and readiness."""
+        self.grace_s = task["kill_grace_us"] / 1e6
+        self.limit_s = task["run_limit_us"] / 1e6
+        self.ready_port = task["ready_port"]
+
+    def told(self) -> dict[str, Any]:
+        """The launch as it is told to the agent."""
+        return {
+            "launch": self.launch,
+            "generation": self.generation,
+            "state": TOLD_AS.get(self.state, str(self.state)),
+            "at_us": self.started_us,
+            "ready_port": self.ready_port,
+        }
 
     def took_exit(self, pid: int, status: int, usage: resource.struct_rusage) -> None:
         """A main process was reaped."""

@@ -21,7 +21,7 @@ from xce.agent.supervisor.core import Core, now_us
 from xce.agent.supervisor.journal import Journal, JournalDamaged, JournalFull
 from xce.agent.supervisor.ledger import Ledger
 from xce.agent.supervisor.recover import recover
-from xce.agent.supervisor.wire import Channel, Message, PeerBroken
+from xce.agent.supervisor.wire import Channel, Message, PeerBroken, check
 
 SOCKET, LOCK, JOURNAL, SCRIPTS = "supervisor.sock", "supervisor.lock", "journal", "scripts"
 LINGER_S = 5.0
@@ -40,7 +40,7 @@ class Server:
         self._listener = listener
         self._wake = wake
         self._channel: Channel | None = None
-        self._alone_since_s = time.monotonic()
+        self._alone_since_s = kernel.clock_s()
 
     def tell(self, message: Message) -> None:
         """Send an event to the agent; without one it is dropped, `listed` makes up for it."""
@@ -58,7 +58,7 @@ class Server:
             return False
         if self.is_leaving or self.is_draining:
             return True
-        return self._channel is None and time.monotonic() > self._alone_since_s + LINGER_S
+        return self._channel is None and kernel.clock_s() > self._alone_since_s + LINGER_S
 
     def _turn(self) -> None:
         ready = self._wait()
@@ -100,22 +100,22 @@ class Server:
         if self._channel is not None:
             self._channel.sock.close()
             self._channel = None
-            self._alone_since_s = time.monotonic()
+            self._alone_since_s = kernel.clock_s()
 
     def _receive(self, channel: Channel) -> None:
         try:
             messages = channel.receive()
+            if messages is None:
+                self._drop()
+                return
+            for message in messages:
+                self._take(message)
         except PeerBroken as error:
             print(f"supervisor: the agent is dropped: {error}", file=sys.stderr, flush=True)
-            messages = None
-        if messages is None:
             self._drop()
-            return
-        for message in messages:
-            self._take(message)
 
     def _take(self, message: Message) -> None:
-        what = message.get("do")
+        what = check(message)
         if what == "leave":
             self.is_leaving = True
         elif what == "drain":
@@ -194,6 +194,7 @@ def main(folder: str, boot_id: str, cgroup: str, root: str) -> int:
     lock = _lock()
     os.makedirs(SCRIPTS, mode=0o711, exist_ok=True)
     kernel.become_subreaper()
+    kernel.raise_files()
     try:
         ledger = Ledger(Journal(os.path.abspath(JOURNAL)))
     except JournalDamaged as error:

@@ -171,6 +171,8 @@ def _child(recipe: Recipe, index: int, channel: int, parent: int) -> NoReturn:
         _complain(str(error))
     except OSError as error:
         _complain(f"{error.filename or 'system call'}: {error.strerror}")
+    except ValueError as error:
+        _complain(f"the task cannot be understood: {error}")
     finally:
         os._exit(1)
     raise AssertionError
@@ -190,6 +192,7 @@ def _isolate(channel: int) -> None:
     if channel != _CHANNEL:
         os.dup2(channel, _CHANNEL, inheritable=False)
     os.closerange(_CHANNEL + 1, os.sysconf("SC_OPEN_MAX"))
+    kernel.restore_files()
 
 
 def _become(recipe: Recipe, parent: int) -> None:

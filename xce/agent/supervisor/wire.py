@@ -14,8 +14,63 @@ Message = dict[str, Any]
 LINE_BYTES_MAX = 64 << 20
 
 
+_LAUNCH = {"launch": int, "generation": int}
+SHAPES: dict[str, dict[str, type]] = {
+    "hello": {},
+    "epoch": {"epoch": int},
+    "anchor": {"lsn": int, "hash": str},
+    "sync": {"token": int},
+    "ack": {"launches": list},
+    "prepare": {**_LAUNCH, "task": dict},
+    "go": {**_LAUNCH, "go_env": dict},
+    "stop": {**_LAUNCH, "reason": str},
+    "signal": {**_LAUNCH, "seq": int, "name": str},
+    "leave": {},
+    "drain": {},
+}
+TASK: dict[str, type] = {
+    "command": list,
+    "script": str,
+    "cwd": str,
+    "env": dict,
+    "stdin": str,
+    "stdout": str,
+    "stderr": str,
+    "user": str,
+    "uid": int,
+    "gid": int,
+    "umask": int,
+    "processes": int,
+    "first_rank": int,
+    "mem_bytes": int,
+    "kill_grace_us": int,
+    "run_limit_us": int,
+    "ready_port": int,
+}
+
+
 class PeerBroken(Exception):
-    """The other side sent what is no line of JSON."""
+    """The other side sent what is no line of JSON, or no request."""
+
+
+def check(request: Message) -> str:
+    """The name of a request that has everything it needs."""
+    name = request.get("do")
+    shape = SHAPES.get(name) if isinstance(name, str) else None
+    if shape is None or not isinstance(name, str):
+        raise PeerBroken(f"no request is called {name!r}")
+    _check_fields(name, request, shape)
+    if request.get("task") is not None:
+        if not isinstance(request["task"], dict):
+            raise PeerBroken(f"{name}: its task is no object")
+        _check_fields(f"{name}: task", request["task"], TASK)
+    return name
+
+
+def _check_fields(what: str, found: Message, shape: dict[str, type]) -> None:
+    for field, kind in shape.items():
+        if not isinstance(found.get(field), kind):
+            raise PeerBroken(f"{what}: '{field}' must be {kind.__name__}")
 
 
 def encode(message: Message) -> bytes:
