@@ -23,7 +23,7 @@ from xce.scheduler.fit.caps import Hosts, caps
 from xce.scheduler.fit.demand import MemberNeed, Shape, compile_role
 from xce.scheduler.fit.lay import Cell
 from xce.scheduler.fit.shares import role_outcome
-from xce.scheduler.place.gang import SEARCH_BOUND, Search
+from xce.scheduler.place.gang import Search
 from xce.scheduler.place.scopes import RolePlan
 from xce.scheduler.place.serial import SerialRow
 from xce.scheduler.place.topology import known
@@ -213,7 +213,7 @@ class SessionRun:
                 ask.roles, compiled.needs, compiled.matching, compiled.allowed, strict=True
             )
         ]
-        return explain(cases, exhausted=exhausted, bound=SEARCH_BOUND)
+        return explain(cases, exhausted=exhausted, bound=self._snapshot.search_bound)
 
 
 def run_session(snapshot: Snapshot, budget: Budget = NO_LIMIT) -> Plan:

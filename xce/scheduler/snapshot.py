@@ -169,7 +169,8 @@ class Snapshot(Struct, frozen=True, gc=False, kw_only=True):
 
     `standing[i]` is "" where host i may take work (UP, reconciled, OPEN), else one of UNUSABLE.
     `versions[i]` counts the changes of host i that matter to a re-check at commit. `seed` rotates
-    the choice of ports, so that a retry takes other ones. `known` are reasons of an earlier
+    the choice of ports, so that a retry takes other ones. `search_bound` is how many steps one
+    search may take. `known` are reasons of an earlier
     session that still hold because nothing was freed or changed since: their classes are skipped.
     """
 
@@ -186,6 +187,7 @@ class Snapshot(Struct, frozen=True, gc=False, kw_only=True):
     inactive_queues: tuple[str, ...] = ()
     types: Mapping[str, ResourceType] = BUILT_IN
     seed: int = 0
+    search_bound: int = 4000
     known: Mapping[str, PendReason] = {}
 
 

@@ -5,13 +5,11 @@ It keeps which instances and ports each unit got, so that shares and claims can 
 later without asking the ledger again.
 """
 
-from collections.abc import Mapping
-
 from msgspec import Struct, structs
 
 from xce.scheduler.candidates import Workspace
 from xce.scheduler.fit.demand import Load, MemberNeed
-from xce.scheduler.fit.picks import Picked, pick
+from xce.scheduler.fit.picks import Limits, Picked, pick
 from xce.scheduler.ledger import Amounts, Bits, Taking
 
 NOTHING = Picked((), ())
@@ -58,14 +56,12 @@ def blank(
     )
 
 
-def lay(
-    work: Workspace, need: MemberNeed, cell: Cell, restrict: Mapping[str, int] | None, salt: int
-) -> Cell | None:
+def lay(work: Workspace, need: MemberNeed, cell: Cell, limits: Limits, salt: int) -> Cell | None:
     """The cell with its instances and ports, taken from the ledger; None when they do not fit."""
     load = need.load(cell.first, cell.anchored)
     picked: Picked | None = NOTHING
     if load.fixed_items or load.unit_items:
-        picked = pick(work, load, cell.host, cell.units, restrict)
+        picked = pick(work, load, cell.host, cell.units, limits)
     if picked is None:
         return None
     wanted = load.fixed_ports + load.unit_ports * cell.units

@@ -26,6 +26,13 @@ class Picked(Struct, frozen=True, gc=False):
     units: tuple[tuple[int, ...], ...]
 
 
+class Limits(Struct, frozen=True, gc=False):
+    """`restrict` limits the bits per type; `rivals` are what other roles will want, too."""
+
+    restrict: Mapping[str, int] | None = None
+    rivals: tuple[Item, ...] = ()
+
+
 def groups_of(table: HostTable, type_: str, host: int) -> Groups:
     """Per level below the host (finest first), the masks of its domains in name order."""
     key = ("groups", type_, host)
@@ -44,14 +51,12 @@ def groups_of(table: HostTable, type_: str, host: int) -> Groups:
     return found
 
 
-def pick(
-    work: Workspace, load: Load, host: int, units: int, restrict: Mapping[str, int] | None
-) -> Picked | None:
+def pick(work: Workspace, load: Load, host: int, units: int, limits: Limits) -> Picked | None:
     """Instances for the fixed part and `units` units on one host, None if they do not fit."""
     kinds = [(item, 1) for item in load.fixed_items] + [(item, units) for item in load.unit_items]
     free = {
         item.type: work.ledger.mask(item.type, host)
-        & (-1 if restrict is None else restrict.get(item.type, 0))
+        & (-1 if limits.restrict is None else limits.restrict.get(item.type, 0))
         for item, _ in kinds
     }
     eligible = [work.eligible(item.type, item.select)[host] for item, _ in kinds]
@@ -61,6 +66,11 @@ def pick(
         others = [
             bits for j, bits in enumerate(eligible) if j != index and kinds[j][0].type == item.type
         ]
+        others.extend(
+            work.eligible(rival.type, rival.select)[host]
+            for rival in limits.rivals
+            if rival.type == item.type
+        )
         wanted = _narrower(eligible[index], others)
         groups = groups_of(work.hosts, item.type, host)
         bits = _for_kind(free[item.type] & eligible[index], item, times, groups, wanted, work)

@@ -6,7 +6,7 @@ whole; where that has no place and a role may be smaller, all minima are laid fi
 grow in their order, and the window that holds most members wins (the first one of equals).
 
 A plain job is a group of one here. The search is bounded: a step is one choice looked at, and
-beyond `bound` steps it stops and says so (`exhausted`).
+beyond the snapshot's `search_bound` it stops and says so (`exhausted`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,14 +18,12 @@ from xce.scheduler.candidates import Workspace
 from xce.scheduler.fit.caps import Hosts, caps, tangled
 from xce.scheduler.fit.demand import Shape
 from xce.scheduler.fit.lay import Cell, blank, lay
-from xce.scheduler.fit.picks import pick
+from xce.scheduler.fit.picks import Limits, pick
 from xce.scheduler.place.growth import more_members
 from xce.scheduler.place.parallel import Spread, chunks, spreads
 from xce.scheduler.place.scopes import RolePlan, Scopes
 from xce.scheduler.place.topology import Window
 from xce.scheduler.snapshot import Ask
-
-SEARCH_BOUND = 4000
 
 
 class Piece(Struct, frozen=True, gc=False):
@@ -57,8 +55,13 @@ class Search:
         self.scopes = Scopes(work, ask, plans)
         self.salt = salt
         self.steps = 0
-        self.bound = SEARCH_BOUND
+        self.bound = work.snapshot.search_bound
         self.exhausted = False
+        items = [need.items(1, True) + need.anchor.items for need in (p.need for p in plans)]
+        self.rivals = [
+            tuple(item for j, others in enumerate(items) if j != i for item in others)
+            for i in range(len(plans))
+        ]
 
     def run(self) -> list[Cell] | None:
         """The cells of a placement that is now taken, or None with the ledger as it was."""
@@ -74,7 +77,7 @@ class Search:
 
     def _grown(self, least: Sequence[int]) -> list[Cell] | None:
         """The most members that any window holds beyond the minima."""
-        self.bound, self.exhausted = self.steps + SEARCH_BOUND, False
+        self.bound, self.exhausted = self.steps + self.work.snapshot.search_bound, False
         best: list[Cell] = []
         for scope in self.scopes.windows(least):
             with self.work.ledger.trial():
@@ -180,9 +183,10 @@ class Search:
         load = need.load(first, first and piece.member <= 0)
         room = caps(self.work, load, row.hosts, row.restrict).tolist()
         if tangled(load):
+            limits = Limits(row.restrict, self.rivals[piece.plan.index])
             for i, host in enumerate(row.hosts.tolist()):
                 room[i] = min(room[i], piece.units)
-                while room[i] and pick(self.work, load, host, room[i], row.restrict) is None:
+                while room[i] and pick(self.work, load, host, room[i], limits) is None:
                     room[i] -= 1
         return [int(count) for count in room]
 
@@ -199,7 +203,13 @@ class Search:
                 first=not cells,
                 anchored=not cells and piece.member <= 0,
             )
-            laid = lay(self.work, piece.plan.need, cell, window.restrict, self.salt)
+            laid = lay(
+                self.work,
+                piece.plan.need,
+                cell,
+                Limits(window.restrict, self.rivals[piece.plan.index]),
+                self.salt,
+            )
             if laid is None:
                 return None
             cells.append(laid)

@@ -10,6 +10,7 @@ from xce.scheduler.candidates import Workspace
 from xce.scheduler.fit.caps import caps
 from xce.scheduler.fit.demand import MemberNeed
 from xce.scheduler.fit.lay import Cell, blank, lay
+from xce.scheduler.fit.picks import Limits
 from xce.scheduler.place.topology import Window
 
 
@@ -29,7 +30,7 @@ def more_members(
         units = min(int(room[spot]), wanted)
         while units > 0:
             cell = blank(laid[0].role, -1, host, spot, units)
-            done = lay(work, need, cell, window.restrict, salt)
+            done = lay(work, need, cell, Limits(window.restrict), salt)
             if done is not None:
                 grown.append(done)
                 wanted -= units

@@ -11,6 +11,7 @@ from xce.scheduler.candidates import Workspace
 from xce.scheduler.fit.caps import Hosts, caps
 from xce.scheduler.fit.demand import MemberNeed
 from xce.scheduler.fit.lay import Cell, blank, lay
+from xce.scheduler.fit.picks import Limits
 from xce.scheduler.snapshot import Column
 
 NO_ROOM = np.iinfo(np.int64).max
@@ -43,7 +44,7 @@ class SerialRow:
             if self._keys[best] == NO_ROOM:
                 return None
             cell = blank(0, -1, int(self._hosts[best]), 0, 1, first=True, anchored=True)
-            laid = lay(self._work, self._need, cell, None, salt)
+            laid = lay(self._work, self._need, cell, Limits(), salt)
             if laid is not None:
                 return laid
             self._keys[best] = NO_ROOM
