@@ -88,7 +88,7 @@ def open_postgres(
         pool_pre_ping=True,
     )
     try:
-        with guard("checking the server"):
+        with guard("checking the server", psycopg.Error):
             _check_server(appending, url)
             appending.execute("SELECT pg_advisory_lock(%s)", [_UPGRADE_LOCK])
             try:
@@ -138,6 +138,8 @@ def read_settings(connection: psycopg.Connection[tuple[Any, ...]]) -> dict[str, 
 class PostgresLog(SqlLog):
     """A log in a PostgreSQL database. Keeps the contract of `port.Log`."""
 
+    driver_error = psycopg.Error
+
     def __init__(
         self,
         appending: psycopg.Connection[tuple[Any, ...]],
@@ -158,7 +160,7 @@ class PostgresLog(SqlLog):
 
     def about(self) -> About:
         """What it is and which durability it read back."""
-        with self._writing, guard("reading the settings"):
+        with self._writing, guard("reading the settings", psycopg.Error):
             found = read_settings(self._appending)
             version = self._appending.info.server_version
         warnings = (

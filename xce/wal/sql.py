@@ -6,12 +6,10 @@ share one connection behind `lock`; on PostgreSQL reads have their own. Errors o
 never leave this room: they become the log's own (`guard`).
 """
 
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-import psycopg
 from sqlalchemy import Connection, Engine, Select, and_, func, select
 from sqlalchemy.exc import DBAPIError
 
@@ -44,13 +42,14 @@ def no_point(_name: str) -> None:
 
 
 @contextmanager
-def guard(doing: str) -> Iterator[None]:
-    """Turns a driver's error into the log's own."""
+def guard(doing: str, *driver_errors: type[Exception]) -> Iterator[None]:
+    """Turns an error of SQLAlchemy, or of the driver where it is used itself, into the log's own.
+    (The drivers are not imported here: a start on SQLite does not wait for psycopg.)"""
     try:
         yield
     except DBAPIError as error:
         raise _translated(doing, error.orig or error) from error
-    except (sqlite3.Error, psycopg.Error) as error:
+    except driver_errors as error:
         raise _translated(doing, error) from error
 
 

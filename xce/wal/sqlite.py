@@ -47,7 +47,7 @@ def connect(path: Path) -> sqlite3.Connection:
     if not made:
         _drop_cached(path)
     try:
-        with guard(f"opening {path}"):
+        with guard(f"opening {path}", sqlite3.Error):
             raw = sqlite3.connect(
                 path,
                 timeout=0,
@@ -164,6 +164,8 @@ def engine_of(raw: sqlite3.Connection) -> Engine:
 class SqliteLog(SqlLog):
     """A log in a SQLite file. Keeps the contract of `port.Log`."""
 
+    driver_error = sqlite3.Error
+
     def __init__(
         self, raw: sqlite3.Connection, engine: Engine, path: Path, at_point: AtPoint = no_point
     ) -> None:
@@ -223,7 +225,7 @@ class SqliteLog(SqlLog):
 
     def check_storage(self) -> list[str]:
         """What SQLite finds wrong with the file."""
-        with self._lock, guard("checking the file"):
+        with self._lock, guard("checking the file", sqlite3.Error):
             found = [row[0] for row in self._raw.execute("PRAGMA integrity_check(20)")]
         return [] if found == ["ok"] else found
 
@@ -235,7 +237,7 @@ class SqliteLog(SqlLog):
         try:
             with (
                 self._lock,
-                guard(f"copying to {target}"),
+                guard(f"copying to {target}", sqlite3.Error),
                 closing(sqlite3.connect(target)) as copy,
             ):
                 self._raw.backup(copy)

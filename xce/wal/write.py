@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec import json
 from sqlalchemy import ColumnElement, Connection, Engine, delete, func, insert, select, update
+from sqlalchemy.exc import DBAPIError
 
 from xce.wal import codec, schema, sql
 from xce.wal.codec import Row
@@ -35,6 +36,8 @@ Work = list[tuple[str, list[tuple[Any, ...]]]]
 
 class SqlLog(SqlAudit):
     """A log in a database. Keeps the contract of `port.Log`; a subclass knows its driver."""
+
+    driver_error: type[Exception] = DBAPIError
 
     def __init__(
         self,
@@ -122,7 +125,7 @@ class SqlLog(SqlAudit):
             work = _work(batch, rows)
             if batch.cut_close is not None:
                 work.append(("cut", [self._cut_values(batch.cut_close, rows)]))
-            with self._poisoning(), guard("appending"):
+            with self._poisoning(), guard("appending", self.driver_error):
                 self._transact(batch.epoch, work)
             if rows:
                 self._end = Head(lsn=rows[-1].lsn, hash=rows[-1].hash, epoch=batch.epoch)
