@@ -2,7 +2,18 @@
 
 import pytest
 
-from xce.model.resources import ALIASES, BUILT_IN, Direction, Kind, Layer, Need, Scope
+from xce.model.config import TypeConfig
+from xce.model.resources import (
+    ALIASES,
+    BUILT_IN,
+    Direction,
+    Kind,
+    Layer,
+    Need,
+    ResourceType,
+    Scope,
+    site_types,
+)
 
 LSF_NAMES = [
     *["r15s", "r1m", "r15m", "ut", "pg", "io", "ls", "it", "tmp", "swp", "mem", "slots"],
@@ -63,3 +74,17 @@ def test_an_empty_need_asks_for_nothing() -> None:
     need = Need()
     assert (need.select, need.span_hosts, need.ptile) == ("", 0, 0)
     assert need.per_task == need.per_host == need.per_job == need.instances == ()
+
+
+def test_a_site_adds_types_of_its_own_to_the_built_in_ones() -> None:
+    declared = (
+        TypeConfig(name="lic", scope="shared"),
+        TypeConfig(name="os", layer="attribute", kind="string"),
+    )
+    types = site_types(declared)
+    assert types["mem"] == BUILT_IN["mem"]
+    assert types["lic"] == ResourceType(
+        name="lic", scope=Scope.SHARED, consumable=True, direction=Direction.DECREASING
+    )
+    assert types["os"] == ResourceType(name="os", layer=Layer.ATTRIBUTE, kind=Kind.STRING)
+    assert site_types(()) is BUILT_IN

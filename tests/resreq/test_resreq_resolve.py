@@ -38,6 +38,8 @@ def need(text: str, **local: str) -> Need:
         ("rusage[mem=0]", Need()),
         ("rusage[slots=2]", Need(per_task=(("slots", 2),))),
         ("rusage[gpu=2]", Need(instances=(InstanceNeed(type="gpu", count_per_task=2),))),
+        ("rusage[directory=1GB]", Need(per_task=(("directory", GB),))),
+        ("rusage[port=2]", Need(instances=(InstanceNeed(type="port", count_per_task=2),))),
         ("rusage[ngpus_physical=4.00/task]",
          Need(instances=(InstanceNeed(type="gpu", count_per_task=4),))),
     ],
@@ -88,8 +90,6 @@ def test_local_is_replaced_where_the_submitter_is_known() -> None:
         ("span[stripe]", "span[stripe]", 6),
         ("span[gtile=1]", "span[gtile]", 6),
         ("rusage[gpu=1/host]", "gpu per host", 8),
-        ("rusage[port=1]", "port in rusage[ ]", 8),
-        ("rusage[directory=1GB]", "directory in rusage[ ]", 8),
     ],
 )
 def test_what_the_session_cannot_honour_is_refused_and_never_dropped(

@@ -12,9 +12,12 @@ reported for longer than `ttl_us` is unknown, never free.
 
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import lru_cache
 from types import MappingProxyType
 
 from msgspec import Struct
+
+from xce.model.config import TypeConfig
 
 SECOND_US = 1_000_000
 THOUSANDTHS = 1000
@@ -235,3 +238,28 @@ _COUNTED = (
 BUILT_IN: Mapping[str, ResourceType] = MappingProxyType(
     {type_.name: type_ for type_ in (*_LOAD, *_FACTS, *_COUNTED)}
 )
+
+
+@lru_cache(maxsize=16)
+def site_types(declared: tuple[TypeConfig, ...]) -> Mapping[str, ResourceType]:
+    """The built-in types and those a site declares; a site's own goes before a built-in one."""
+    if not declared:
+        return BUILT_IN
+    own = {config.name: _declared(config) for config in declared}
+    return MappingProxyType({**BUILT_IN, **own})
+
+
+def _declared(config: TypeConfig) -> ResourceType:
+    """What is used up is the better the more there is of it; else it has no direction."""
+    layer = Layer(config.layer)
+    consumable = config.consumable and layer is not Layer.ATTRIBUTE
+    return ResourceType(
+        name=config.name,
+        layer=layer,
+        kind=Kind(config.kind),
+        unit=config.unit,
+        direction=_DEC if consumable else Direction.NONE,
+        scope=Scope(config.scope),
+        consumable=consumable,
+        provider=config.provider,
+    )

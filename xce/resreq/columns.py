@@ -154,7 +154,10 @@ class _Reader:
                 return _Truth(present, ~present)
             case _:
                 number = self._number(node)
-                zero = np.equal(number.values, 0)
+                if isinstance(number.values, int):
+                    known = (number.known, self.nowhere)
+                    return _Truth(*known) if number.values else _Truth(*known[::-1])
+                zero = number.values == 0
                 return _Truth(number.known & ~zero, number.known & zero)
 
     def _each_host(self, node: tree.Expr) -> _Truth:
@@ -312,7 +315,10 @@ def _size(values: Integers | int) -> int:
 
 
 def _product(left: Integers | int, right: Integers | int) -> Integers | int:
-    if _size(left) * _size(right) > _BOUND:
+    if isinstance(left, int) and isinstance(right, int):
+        return left * right
+    ours, theirs = _size(left), _size(right)
+    if max(ours, theirs, ours * theirs) > _BOUND:
         raise _HostByHost
     return left * right
 

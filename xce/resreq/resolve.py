@@ -1,9 +1,10 @@
 """A checked tree brought down to what the session needs: a `Need`.
 
 An amount on a host resource counts per task, on a shared pool per job; `/task /host /job` says
-otherwise. Sizes become bytes, other numbers the type's smallest part, and a bare number compared
-with a size resource becomes a size, so that the stored text says what was meant. A section that
-the session cannot honour is refused with its column, never dropped.
+otherwise. What its type says must be provisioned stays in the need under its own name; the
+session makes a nameless claim of it. Sizes become bytes, other numbers the type's smallest part,
+and a bare number compared with a size resource becomes a size, so that the stored text says what
+was meant. A section that the session cannot honour is refused with its column, never dropped.
 """
 
 from collections.abc import Mapping
@@ -102,8 +103,6 @@ def _amounts(usage: tuple[tree.Reserve, ...], types: Types) -> dict[str, dict[st
     for reserve in usage:
         type_ = type_of(reserve.name, types)
         assert type_ is not None, "checked above"
-        if type_.provision:
-            _unsupported(f"{type_.name} in rusage[ ] (ask for it under `claims`)", reserve)
         amount = amount_in_base(reserve.phases[0].amount, type_)
         if amount == 0:
             continue
