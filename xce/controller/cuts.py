@@ -61,7 +61,7 @@ class Cutter:
 
     def next_slice(self, limit: int = SLICE) -> tuple[tuple[CutRow, ...], CutClose | None]:
         """The next rows; with the last of them, what closes the cut."""
-        rows = []
+        rows: list[CutRow] = []
         while self._rows and len(rows) < limit:
             rows.append(self._row(self._rows.pop()))
         if self._rows:

@@ -151,7 +151,8 @@ class Controller:
 
     async def story(self, entity: str) -> Sequence[Record]:
         """The records that name an entity, oldest first."""
-        return await self._read(self._writer.log.story, entity)
+        found: list[Record] = await self._read(self._writer.log.story, entity)
+        return found
 
     async def records(self, after_lsn: int, limit: int) -> Sequence[Record]:
         """The next committed records of the log."""
@@ -160,11 +161,13 @@ class Controller:
             first = max(after_lsn, self._writer.log.floor()) + 1
             return list(self._writer.log.read(first, min(after_lsn + limit, self._writer.head.lsn)))
 
-        return await self._read(read)
+        found: list[Record] = await self._read(read)
+        return found
 
     async def finished(self, entity: str) -> Mapping[str, Any] | None:
         """Work that left the state, None when there was none of that name."""
-        return await self._read(self._writer.finished, entity)
+        found: Mapping[str, Any] | None = await self._read(self._writer.finished, entity)
+        return found
 
     async def _read(self, function: Any, *args: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(None, function, *args)
@@ -287,10 +290,12 @@ class Controller:
             self.post(closing)
 
     async def _last_cut(self) -> None:
-        """At a clean stop: close the cut under way, then one of everything."""
-        while self._cutter.under_way:
-            await self._write(Step(records=(), blobs={}, answers=()), [])
+        """At a clean stop: close the cut under way, then one of what changed since."""
+        await self._finish_cut()
         if self.state.changed and self.state.lsn > self._cutter.last_lsn:
             self._cutter.begin()
-            while self._cutter.under_way:
-                await self._write(Step(records=(), blobs={}, answers=()), [])
+            await self._finish_cut()
+
+    async def _finish_cut(self) -> None:
+        while self._cutter.under_way:
+            await self._write(Step(records=(), blobs={}, answers=()), [])

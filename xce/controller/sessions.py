@@ -127,7 +127,7 @@ class Sessions:
             return None
         if job.group:
             return self._reasons.get(f"g{job.group}")
-        return self._reasons.get(f"{job.queue}/{job.owner}/{state.placing_of(job.spec)}")
+        return self._reasons.get(state.index.class_of(job))
 
     def dry_run(self, command: SubmitGroup, now_us: int) -> Mapping[str, Any] | Rejection:
         """What a session would do with the gang if it were all that waits."""

@@ -58,7 +58,7 @@ class Writer:
         told = structs.replace(
             request, seen_digest=seen.digest, seen_answer=answer_body(seen.body)
         )
-        return structs.replace(command, request=told)  # type: ignore[type-var]
+        return structs.replace(command, request=told)
 
     def _answers(self, done: Step, commands: list[Command]) -> tuple[Answer, ...]:
         answers = []

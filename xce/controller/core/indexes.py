@@ -8,10 +8,11 @@ a host, who holds an instance, how much of a counter is used, which deadline com
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
+from xce.controller.core.waiting import Waiting
 from xce.model.group import Group
 from xce.model.job import Job
 from xce.model.tables import ENDED_GROUP, ENDED_JOB, LIVE_LAUNCH
-from xce.scheduler.order import Ordered, order_key
+from xce.scheduler.order import order_key
 
 if TYPE_CHECKING:
     from xce.controller.core.state import Key, State
@@ -27,7 +28,7 @@ class Indexes:
 
     def __init__(self, state: "State") -> None:
         self._state = state
-        self.pending: Ordered[tuple[int, int, str]] = Ordered()
+        self.pending = Waiting()
         self.ports: dict[str, dict[int, None]] = {}
         self.unfit: dict[str, None] = {}
         self.inventory = 0
@@ -38,6 +39,7 @@ class Indexes:
         self.host_instances: dict[str, dict[str, None]] = {}
         self.starts_of: dict[int, dict[int, None]] = {}
         self.version: dict[str, int] = {}
+        self.backing_off: dict[tuple[str, int], None] = {}
         self.freed = 0
         self.waits = 0
         self._touched: dict[str, None] = {}
@@ -105,12 +107,11 @@ class Indexes:
         waited = old is not None and old.state == "PENDING" and old.group == 0
         waits = new is not None and new.state == "PENDING" and new.group == 0
         if waited and not (waits and _same_place(old, new)):
-            self.pending.drop(self.order_of_job(old))
+            self.pending.drop(self.order_of_job(old), self.class_of(old))
         if waits and not (waited and _same_place(old, new)):
-            placing = self._state.placing_of(new.spec)
-            item = (0, key, f"{new.queue}/{new.owner}/{placing}")
-            self.pending.put(self.order_of_job(new), item)
+            self.pending.put(self.order_of_job(new), self.class_of(new))
             self.waits += 1
+        self._back_off(("job", key), waits and new.not_before_us > 0)
         if waits and new.not_before_us and (old is None or old.not_before_us != new.not_before_us):
             self._timer(new.not_before_us, "backoff", key)
         ended = new is not None and new.state in ENDED_JOB and new.group == 0
@@ -119,10 +120,12 @@ class Indexes:
 
     def _group(self, key: Any, old: Any, new: Any) -> None:
         waited = old is not None and old.state == "PENDING"
+        waits = new is not None and new.state == "PENDING"
+        self._back_off(("group", key), waits and new.not_before_us > 0)
         if waited:
-            self.pending.drop(self.order_of_group(old))
-        if new is not None and new.state == "PENDING":
-            self.pending.put(self.order_of_group(new), (key, 0, f"g{key}"))
+            self.pending.drop(self.order_of_group(old), f"g{key}")
+        if waits:
+            self.pending.put(self.order_of_group(new), f"g{key}")
             self.waits += 1
             if new.not_before_us:
                 self._timer(new.not_before_us, "backoff", -key)
@@ -196,23 +199,30 @@ class Indexes:
         self.freed += 1
         self._touch(key)
 
+    def _back_off(self, who: tuple[str, int], backs_off: bool) -> None:
+        if backs_off:
+            self.backing_off[who] = None
+        else:
+            self.backing_off.pop(who, None)
+
     def _setting(self, key: Any, old: Any, new: Any) -> None:
         """Priorities of queues may have changed: put pending work in order again."""
         self.freed += 1
-        waiting = list(self.pending)
-        self.pending = Ordered()
+        waiting, self.pending = list(self.pending.walk()), Waiting()
         for group, job, class_key in waiting:
-            order = (
-                self.order_of_group(self._state.groups[group])
-                if group
-                else self.order_of_job(self._state.jobs[job])
-            )
-            self.pending.put(order, (group, job, class_key))
+            if group:
+                self.pending.put(self.order_of_group(self._state.groups[group]), class_key)
+            else:
+                self.pending.put(self.order_of_job(self._state.jobs[job]), class_key)
 
     # -- order -----------------------------------------------------------------------------------
     def order_of_job(self, job: Job) -> tuple[int, ...]:
         """A plain job's place in the order of what waits."""
         return order_key(self._rank(job.queue), job.priority, job.submit_us, job=job.key)
+
+    def class_of(self, job: Job) -> str:
+        """What a plain job is equal to for placement."""
+        return f"{job.queue}/{job.owner}/{self._state.placing_of(job.spec)}"
 
     def order_of_group(self, group: Group) -> tuple[int, ...]:
         """A gang's place in the order of what waits."""

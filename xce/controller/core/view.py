@@ -114,21 +114,23 @@ class Viewer:
 
     # -- asks ------------------------------------------------------------------------------------
     def asks(self, now_us: int, known: Mapping[str, PendReason], limit: int) -> list[Ask]:
-        """Pending work in order; of a class that is known not to fit only the first is named."""
+        """Pending work in order, without classes known not to fit; of each other class one more
+        than there are free slots, since no more can be placed and the last is to be explained."""
         found: list[Ask] = []
-        state = self._state
-        blocked: set[str] = set()
-        for group, key, class_key in state.index.pending:
-            if class_key in blocked:
-                continue
-            if class_key in known:
-                blocked.add(class_key)
+        each = self._places() + len(self._state.index.backing_off) + 1
+        for group, key, class_key in self._state.index.pending.walk(known, each):
             ask = self.ask(group, key, class_key, now_us)
             if ask is not None:
                 found.append(ask)
                 if len(found) >= limit:
                     break
         return found
+
+    def _places(self) -> int:
+        """Free slots of the cluster: an upper bound of the tasks that a session can place."""
+        state = self._state
+        total = sum(dict(host.facts.counters).get("slots", 0) for host in state.hosts.values())
+        return max(0, total - sum(one.get("slots", 0) for one in state.index.used.values()))
 
     def ask(self, group: int, key: int, class_key: str, now_us: int) -> Ask | None:
         """One ask; None while it backs off or a member of it is held."""
