@@ -132,7 +132,9 @@ def _at(node: yaml.Node) -> tuple[int, int]:
 def _text_error(error: yaml.MarkedYAMLError) -> TextError:
     mark = error.problem_mark or error.context_mark
     said = str(error.problem or error.context or "not readable as YAML")
-    hint = "indent with blanks, not with tabs" if "'\\t'" in said else ""
+    hint = ""
+    if "'\\t'" in said:
+        said, hint = "a tab stands where blanks must", "indent with blanks"
     if mark is None:
         return TextError(said, 1, 1, hint)
     return TextError(said, mark.line + 1, mark.column + 1, hint)

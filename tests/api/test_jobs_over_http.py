@@ -26,7 +26,7 @@ def test_a_submission_is_answered_with_id_and_queue(over_socket: Callable[[Test]
         job = engine.state.jobs[1]
         spec = engine.state.specs[job.spec]
         assert (job.owner, job.name, spec.command) == (os.getuid(), "sleep 60", ("sleep", "60"))
-        assert engine.state.texts[spec.environment] == b'{"A":"1"}'
+        assert engine.state.texts[spec.environment] == b"A=1\0"
 
     over_socket(test)
 

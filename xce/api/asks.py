@@ -153,13 +153,15 @@ def submit_group(http: HttpRequest, body: bytes, config: Config) -> SubmitGroup:
 
 
 def environment(blobs: dict[str, bytes], env: dict[str, str] | None) -> str:
-    """The hash of an environment, which becomes a blob; "" for none."""
+    """The hash of an environment, which becomes a blob of `NAME=VALUE` parts, each ended by a
+    NUL; "" for none."""
     if not env:
         return ""
     for name, value in env.items():
         if not name or "=" in name or "\0" in name or "\0" in value:
             raise Problem("invalid", f"{name[:40]!r} is no variable", pointer="/env")
-    return _blob(blobs, msgspec.json.encode(dict(sorted(env.items()))))
+    text = "".join(f"{name}={value}\0" for name, value in sorted(env.items()))
+    return _blob(blobs, text.encode())
 
 
 @lru_cache(maxsize=4096)

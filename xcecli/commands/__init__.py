@@ -1,0 +1,1 @@
+"""Commands that are not on the fast path, one file per noun."""

@@ -1,0 +1,216 @@
+"""What there is: hosts, queues, instances, claims; and the check of a requirement."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from xcecli import say
+from xcecli.commands.shape import CONTEXT, bytes_text, command, epilog, fetch, show
+from xcecli.doing import format_of, quoted
+from xcecli.say import Failure
+
+
+@command("hosts", "  xcecli hosts\n  xcecli hosts --json")
+def hosts(values: dict[str, Any]) -> int:
+    """List the hosts with what is taken of them."""
+    columns = (
+        ("HOST_NAME", 18),
+        ("STATUS", 12),
+        ("LIVENESS", 8),
+        ("MAX", 5),
+        ("NJOBS", 5),
+        ("RUN", 5),
+        ("MEM", 12),
+        ("INSTANCES", 9),
+        ("DOMAINS", 30),
+    )
+    return show(fetch(values, "/v1/hosts"), format_of(values), columns, _host)
+
+
+def _host(host: dict[str, Any]) -> list[str]:
+    mem = host["counters"].get("mem", {"used": 0, "total": 0})
+    return [
+        host["name"],
+        host["status"],
+        host["liveness"],
+        str(host["slots"]),
+        str(host["tasks"]),
+        str(host["tasks"]),
+        f"{bytes_text(mem['used'])}/{bytes_text(mem['total'])}",
+        f"{host['instances_held']}/{host['instances']}",
+        ",".join(f"{level}={name}" for level, name in host["domains"].items()) or "-",
+    ]
+
+
+@command("queues", "  xcecli queues\n  xcecli queues --json")
+def queues(values: dict[str, Any]) -> int:
+    """List the queues; NJOBS, PEND, RUN and SUSP count tasks, as LSF does."""
+    columns = (
+        ("QUEUE_NAME", 15),
+        ("PRIO", 5),
+        ("STATUS", 14),
+        ("NJOBS", 6),
+        ("PEND", 6),
+        ("RUN", 6),
+        ("SUSP", 6),
+    )
+    return show(fetch(values, "/v1/queues"), format_of(values), columns, _queue)
+
+
+def _queue(queue: dict[str, Any]) -> list[str]:
+    stats = queue["stats"]
+    status = f"{'Open' if queue['open'] else 'Closed'}:{'Active' if queue['active'] else 'Inact'}"
+    pending = stats.get("PEND", 0) + stats.get("PSUSP", 0)
+    suspended = stats.get("USUSP", 0) + stats.get("SSUSP", 0)
+    running = queue["tasks"] - pending - suspended
+    counts = [queue["tasks"], pending, running, suspended]
+    return [queue["name"], str(queue["priority"]), status, *map(str, counts)]
+
+
+@command("instances", "  xcecli instances\n  xcecli instances --type gpu --host n1")
+@click.option("--host", default="", metavar="HOST", help="only those of this host")
+@click.option("--type", "type_", default="", metavar="TYPE", help="only those of this type")
+def instances(values: dict[str, Any], host: str, type_: str) -> int:
+    """List instances (GPUs, ports in use, ...) and who holds them."""
+    columns = (
+        ("HOST", 14),
+        ("TYPE", 8),
+        ("NAME", 8),
+        ("STATE", 11),
+        ("HOLDER", 10),
+        ("DOMAINS", 24),
+        ("ATTRIBUTES", 30),
+    )
+    answer = fetch(values, f"/v1/instances?host={quoted(host)}&type={quoted(type_)}")
+    return show(answer, format_of(values), columns, _instance)
+
+
+def _instance(one: dict[str, Any]) -> list[str]:
+    return [
+        one["host"],
+        one["type"],
+        one["name"],
+        one["state"],
+        one["holder"] or "-",
+        _pairs(one["domains"]),
+        _pairs(one["attributes"]),
+    ]
+
+
+def _pairs(pairs: dict[str, Any]) -> str:
+    return ",".join(f"{key}={value}" for key, value in pairs.items()) or "-"
+
+
+# -- claims -------------------------------------------------------------------------------------
+
+
+@click.group(
+    "claim",
+    context_settings=CONTEXT,
+    epilog=epilog("  xcecli claim list\n  xcecli claim show c7"),
+)
+def claim() -> None:
+    """Look at claims: durable rights to instances and amounts."""
+
+
+@command("list", "  xcecli claim list\n  xcecli claim list --all")
+@click.option("-a", "--all", "all_", is_flag=True, help="released ones, too")
+def claim_list(values: dict[str, Any], all_: bool) -> int:
+    """List claims."""
+    columns = (
+        ("CLAIM", 7),
+        ("NAME", 14),
+        ("TYPE", 10),
+        ("SCOPE", 7),
+        ("STATE", 9),
+        ("READY", 5),
+        ("GROUP", 6),
+        ("JOB", 6),
+        ("VALUES", 30),
+    )
+    answer = fetch(values, f"/v1/claims?all={'true' if all_ else 'false'}")
+    return show(answer, format_of(values), columns, _claim)
+
+
+def _claim(one: dict[str, Any]) -> list[str]:
+    values = " ".join(each["value"] for each in one["attachments"] if each["value"])
+    return [
+        one["id"],
+        one["name"],
+        one["type"],
+        one["scope"],
+        one["state"],
+        "yes" if one["ready"] else "no",
+        one["group"] or "-",
+        one["job"] or "-",
+        values or "-",
+    ]
+
+
+@command("show", "  xcecli claim show c7")
+@click.argument("claim_id", metavar="CLAIM")
+def claim_show(values: dict[str, Any], claim_id: str) -> int:
+    """Show one claim with its holdings and attachments."""
+    told = fetch(values, f"/v1/claims/{quoted(claim_id)}")
+    if format_of(values) == "json":
+        print(json.dumps(told))
+        return say.OK
+    print(
+        f"Claim <{told['id']}>, Name <{told['name']}>, Type <{told['type']}>, "
+        f"State <{told['state']}>, Owner <{told['user']}>, Generation <{told['generation']}>"
+    )
+    for holding in told["holdings"]:
+        what = holding["instance"] or f"{holding['counter']} {bytes_text(holding['amount'])}"
+        print(f"  holds {what} on {holding['host']}")
+    for one in told["attachments"]:
+        print(f"  on {one['host']}: {one['state']} {one['value'] or one['message']}".rstrip())
+    return say.OK
+
+
+claim.add_command(claim_list)
+claim.add_command(claim_show)
+
+
+# -- requirements ---------------------------------------------------------------------------------
+
+
+@click.group(
+    "resreq",
+    context_settings=CONTEXT,
+    epilog=epilog("  xcecli resreq check 'select[mem>4GB] rusage[mem=4GB]'"),
+)
+def resreq() -> None:
+    """Work with resource requirements; needs no controller."""
+
+
+@command("check", "  xcecli resreq check 'select[mem>4GB] rusage[mem=4GB] span[hosts=1]'")
+@click.argument("text", metavar="TEXT")
+def resreq_check(values: dict[str, Any], text: str) -> int:
+    """Check a requirement against the built-in types and print what it comes down to."""
+    from msgspec import to_builtins
+
+    from xcecli.lint import requirement
+
+    canonical, need, fault = requirement(text)
+    if fault is not None:
+        if format_of(values) == "json":
+            print(json.dumps({"ok": False, "column": fault.column, "message": fault.message}))
+            return say.REFUSED
+        hint = str(fault.hint)
+        raise Failure(
+            f"Bad resource requirement, column {fault.column}: {fault.message}",
+            say.REFUSED,
+            hint,
+            say.caret(text, fault.column, max(1, fault.end - fault.column)),
+        )
+    if format_of(values) == "json":
+        print(json.dumps({"ok": True, "canonical": canonical, "need": to_builtins(need)}))
+    else:
+        print(canonical)
+    return say.OK
+
+
+resreq.add_command(resreq_check)

@@ -1,0 +1,277 @@
+"""Gang groups: submit, lint, list, show, wait, kill, explain, history."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+import click
+
+from xcecli import doing, say
+from xcecli.commands.jobs import explain as explain_any
+from xcecli.commands.jobs import history as history_any
+from xcecli.commands.jobs import wait as wait_any
+from xcecli.commands.shape import CONTEXT, command, epilog, fetch, show
+from xcecli.doing import format_of, hosts_text, new_key, place_of, quoted, wait_for
+from xcecli.manifest_text import Marked, TextError, load_yaml
+from xcecli.say import Failure
+from xcecli.wire import call
+
+
+@click.group(
+    "group",
+    context_settings=CONTEXT,
+    epilog=epilog(
+        "  xcecli group lint pretrain.yaml\n"
+        "  xcecli group submit --dry-run pretrain.yaml\n"
+        "  xcecli group submit --wait pretrain.yaml"
+    ),
+)
+def group() -> None:
+    """Submit gangs of jobs that are placed together or not at all, and look after them."""
+
+
+# -- submit and lint ------------------------------------------------------------------------------
+
+
+@command(
+    "submit",
+    "  xcecli group submit pretrain.yaml\n"
+    "  xcecli group submit --dry-run pretrain.yaml\n"
+    "  xcecli group submit --wait - < pretrain.yaml",
+)
+@click.argument("file", metavar="FILE")
+@click.option("--dry-run", is_flag=True, help="say where it would be placed now; submit nothing")
+@click.option("-K", "--wait", "wait_", is_flag=True, help="wait for its end, exit with its code")
+@click.option("--id", "id_", is_flag=True, help="print only the id")
+@click.option("--env", default="all", metavar="LIST", help="all, none, or a list: all,~SECRET,A=1")
+@click.option("--cwd", default="", metavar="DIR", help="directory of the members [this one]")
+def group_submit(values: dict[str, Any], file: str, dry_run: bool, wait_: bool, **more: Any) -> int:
+    """Submit a gang by its manifest (YAML or JSON; - is the standard input)."""
+    source, marked = _read(file)
+    _refuse_faults(file, source, marked)
+    place = place_of(values)
+    path = "/v1/groups:dry-run" if dry_run else "/v1/groups"
+    key = "" if dry_run else new_key()
+    unsure = f"whether the gang was submitted is not known; look with `xcecli group list` ({key})"
+    body = _body(marked.document, more["env"], more["cwd"])
+    status, told = call(place, "POST", path, body, key=key, unsure=unsure)
+    if status >= 300:
+        raise _refused(file, source, marked, (status, told))
+    if dry_run:
+        return _tell_dry_run(values, told)
+    if format_of(values) == "json":
+        print(json.dumps(told))
+    elif more["id_"]:
+        print(told["group"])
+    else:
+        out = sys.stderr if wait_ else sys.stdout
+        count = f"{len(told['jobs'])} members"
+        print(
+            f"Group <{told['group']}> is submitted to queue <{told['queue']}>, {count}.", file=out
+        )
+    return wait_for(place, "groups", told["group"]) if wait_ else say.OK
+
+
+def _body(document: Any, env: str, cwd: str) -> dict[str, Any]:
+    umask = os.umask(0o077)
+    os.umask(umask)
+    where = os.path.abspath(cwd or os.getcwd())
+    return {"manifest": document, "cwd": where, "umask": umask, "env": doing.environment(env)}
+
+
+def _refuse_faults(file: str, source: str, marked: Marked) -> None:
+    from xcecli.lint import faults_of, report
+
+    faults = faults_of(marked)
+    if faults:
+        told = "\n".join(report(file, source, marked, fault) for fault in faults)
+        raise Failure(told, say.REFUSED, "nothing was submitted")
+
+
+def _refused(file: str, source: str, marked: Marked, answer: tuple[int, dict[str, Any]]) -> Failure:
+    """A refusal of the controller, with the place in the file that its pointer names."""
+    from xce.model.manifest import Fault
+    from xcecli.lint import report
+
+    status, told = answer
+    pointer = str(told.get("pointer") or "")
+    steps = [int(step) if step.isdigit() else step for step in pointer.split("/")[1:]]
+    if not steps or tuple(steps) not in marked.marks:
+        return say.failure_of(status, told, "Group not submitted.")
+    fault = Fault(
+        code=str(told["code"]),
+        path=tuple(steps),
+        message=str(told["detail"]),
+        hint=str(told.get("hint") or ""),
+        text=str(told.get("text") or ""),
+        column=int(told.get("column") or 0),
+    )
+    return Failure(report(file, source, marked, fault), say.exit_code_of(status))
+
+
+def _tell_dry_run(values: dict[str, Any], told: dict[str, Any]) -> int:
+    if format_of(values) == "json":
+        print(json.dumps(told))
+    elif told["fits"]:
+        print("It would be placed now:")
+        for member in told["members"]:
+            print(f"  {member['role']} {member['rank']}: {hosts_text(member['hosts'])}")
+    else:
+        reason = told.get("reason") or {}
+        print(f"It would wait: {reason.get('text', 'no reason is known')}")
+    return say.OK
+
+
+@command("lint", "  xcecli group lint pretrain.yaml\n  xcecli group lint --json - < pretrain.yaml")
+@click.argument("file", metavar="FILE")
+def group_lint(values: dict[str, Any], file: str) -> int:
+    """Check a manifest without a controller: every fault with line, column and caret.
+
+    Names of queues, levels and of the site's own types are known to the controller alone; `group
+    submit --dry-run` checks them, too.
+    """
+    from xce.model.manifest import remarks
+    from xcecli.lint import faults_of, report
+
+    source, marked = _read(file)
+    faults = faults_of(marked)
+    notes = () if faults else remarks(marked.document)
+    if format_of(values) == "json":
+        listed = [
+            {"field": fault.where(), "message": fault.message, "expected": fault.expected}
+            | {"hint": fault.hint, "code": fault.code}
+            | dict(zip(("line", "column"), marked.mark(fault.path), strict=True))
+            for fault in faults
+        ]
+        print(json.dumps({"ok": not faults, "faults": listed}))
+    else:
+        for fault in faults:
+            print(report(file, source, marked, fault))
+        for note in notes:
+            line, column = marked.mark(note.path)
+            say.tell(f"{file}:{line}:{column}: remark: {note}")
+        if not faults:
+            members = sum(int(role.get("count", 1)) for role in marked.document["roles"])
+            print(f"{file}: ok, {len(marked.document['roles'])} roles, {members} members")
+    return say.REFUSED if faults else say.OK
+
+
+def _read(file: str) -> tuple[str, Marked]:
+    try:
+        if file == "-":
+            source = sys.stdin.read()
+        else:
+            with open(file, encoding="utf-8") as stream:
+                source = stream.read()
+        return source, load_yaml(source)
+    except OSError as error:
+        raise Failure(f"{file}: {error.strerror}", say.USAGE) from None
+    except UnicodeDecodeError:
+        raise Failure(f"{file}: not UTF-8", say.REFUSED) from None
+    except TextError as error:
+        lines = source.splitlines()
+        shown = say.caret(lines[error.line - 1], error.column) if error.line <= len(lines) else ""
+        place = f"{file}:{error.line}:{error.column}" if error.line else file
+        raise Failure(
+            f"{place}: {error.message}", say.REFUSED, error.hint, shown if error.line else ""
+        ) from None
+
+
+# -- look -----------------------------------------------------------------------------------------
+
+
+@command("list", "  xcecli group list\n  xcecli group list --all --json")
+@click.option("-a", "--all", "all_", is_flag=True, help="those that have ended, too")
+@click.option("-u", "--user", default="", metavar="USER", help="only this user's")
+def group_list(values: dict[str, Any], all_: bool, user: str) -> int:
+    """List gangs that have not ended."""
+    columns = (
+        ("GROUP", 7),
+        ("USER", 7),
+        ("STATE", 10),
+        ("QUEUE", 10),
+        ("MEMBERS", 7),
+        ("NAME", 16),
+        ("JOBS", 24),
+        ("SUBMIT_TIME", 12),
+    )
+    answer = fetch(values, f"/v1/groups?all={'true' if all_ else 'false'}&user={quoted(user)}")
+    if not answer["items"] and format_of(values) != "json":
+        say.tell("No group found" if all_ else "No unfinished group found")
+        return say.OK
+    return show(answer, format_of(values), columns, _group)
+
+
+def _group(one: dict[str, Any]) -> list[str]:
+    return [
+        one["id"],
+        one["user"],
+        one["state"],
+        one["queue"],
+        str(one["members"]),
+        one["name"],
+        " ".join(f"{stat}:{count}" for stat, count in one["stats"].items()) or "-",
+        say.when(one["submit_us"]),
+    ]
+
+
+@command("show", "  xcecli group show g7\n  xcecli group show --json g7")
+@click.argument("name", metavar="GROUP")
+def group_show(values: dict[str, Any], name: str) -> int:
+    """Show a gang: its start, its claims, every member with its hosts and launches."""
+    told = fetch(values, f"/v1/groups/{quoted(name)}/members")
+    if format_of(values) == "json":
+        print(json.dumps(told))
+        return say.OK
+    about, start = told["group"], told["group"]["start"]
+    print(
+        f"Group <{about['id']}>, Name <{about['name']}>, User <{about['user']}>, "
+        f"State <{about['state']}>, Queue <{about['queue']}>, {about['members']} members"
+    )
+    if start:
+        print(
+            f"  start {start['number']} ({start['kind']}): {start['state']}, "
+            f"{start['armed']} of {start['launches']} ARMED, "
+            f"{start['ready']} of {len(start['attachments'])} READY"
+        )
+    for line in (about["reason"], about["last_failure"]):
+        if line:
+            print(f"  {line}")
+    for claim in about["claims"]:
+        values_text = " ".join(one["value"] or one["state"] for one in claim["attachments"])
+        print(f"  claim {claim['id']} {claim['name']} ({claim['type']}): {values_text or 'bound'}")
+    columns = (("ROLE", 12), ("RANK", 4), ("JOBID", 7), ("STAT", 5), ("HOSTS", 20), ("LAUNCH", 9))
+    print(say.table(columns, [_member(member) for member in told["members"]], wide=True))
+    return say.OK
+
+
+def _member(member: dict[str, Any]) -> list[str]:
+    launches = sorted({launch["state"] for launch in member["launches"]})
+    return [
+        member["role"],
+        str(member["rank"]),
+        member["id"],
+        member["stat"],
+        hosts_text(member["hosts"]) or "-",
+        ",".join(launches) or "-",
+    ]
+
+
+@command("kill", "  xcecli group kill g7", formats=False)
+@click.argument("names", nargs=-1, required=True, metavar="GROUP...")
+def group_kill(values: dict[str, Any], names: tuple[str, ...]) -> int:
+    """End gangs."""
+    return doing.kill(values, list(names))
+
+
+group.add_command(group_submit)
+group.add_command(group_lint)
+group.add_command(group_list)
+group.add_command(group_show)
+group.add_command(group_kill)
+group.add_command(wait_any)
+group.add_command(explain_any)
+group.add_command(history_any)

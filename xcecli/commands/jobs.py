@@ -1,0 +1,228 @@
+"""One job (or gang) at a time: show, wait, logs, explain, history."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from typing import Any, BinaryIO
+
+import click
+
+from xcecli import say
+from xcecli.commands.shape import command, fetch
+from xcecli.doing import format_of, hosts_text, place_of, quoted, wait_for
+from xcecli.say import Failure
+
+FOLLOW_S = 0.2
+_ASK_EVERY_S = 1.0
+_ENDED = ("DONE", "EXITED")
+
+
+def kind_of(name: str) -> str:
+    """The noun that an id is of."""
+    return "groups" if name.startswith("g") else "jobs"
+
+
+@command("job", "  xcecli job 12\n  xcecli job --json 12")
+@click.argument("job")
+def job(values: dict[str, Any], job: str) -> int:
+    """Show one job, whole."""
+    told = fetch(values, f"/v1/jobs/{quoted(job)}")
+    if format_of(values) == "json":
+        print(json.dumps(told))
+        return say.OK
+    what = " ".join(told["command"]) if told["command"] else "a script"
+    lines = [
+        (
+            f"Job <{told['id']}>, Job Name <{told['name']}>, User <{told['user']}>, "
+            f"Status <{told['stat']}>, Queue <{told['queue']}>, "
+            f"Job Priority <{told['priority']}>, Command <{what}>"
+        ),
+        (
+            f"{say.exactly(told['submit_us'])}: Submitted, CWD <{told['cwd']}>, "
+            f"Output File <{told['stdout']}>, {told['tasks']} Task(s)"
+        ),
+    ]
+    if told["resreq"]:
+        lines.append(f"  Requested Resources <{told['resreq']}>")
+    if told["group"]:
+        lines.append(f"  Member {told['rank']} of role {told['role']} of gang {told['group']}")
+    if told["hosts"]:
+        lines.append(f"  On Host(s) <{hosts_text(told['hosts'])}>, attempt {told['attempt']}")
+    if told["started_us"]:
+        lines.append(f"{say.exactly(told['started_us'])}: Started")
+    if told["ended_us"]:
+        lines.append(f"{say.exactly(told['ended_us'])}: {_end_text(told)}")
+    if told["last_failure"]:
+        lines.append(f"  Last failed start: {told['last_failure']}")
+    print("\n".join(lines))
+    return say.OK
+
+
+def _end_text(told: dict[str, Any]) -> str:
+    ended = told["exit"] or {}
+    if told["state"] == "DONE":
+        return "Done successfully."
+    if ended.get("how") == "exited":
+        return f"Exited with exit code {ended['code']}."
+    if ended.get("how") == "signalled":
+        return f"Exited by signal {ended['code']}."
+    return f"Ended without a code: {ended.get('reason') or 'not known'}."
+
+
+@command("wait", "  xcecli wait 12\n  xcecli wait --timeout 60 12 g7", formats=False)
+@click.argument("names", nargs=-1, required=True, metavar="JOB...")
+@click.option("-t", "--timeout", type=click.FloatRange(min=0), metavar="S", help="give up after S")
+def wait(values: dict[str, Any], names: tuple[str, ...], timeout: float | None) -> int:
+    """Wait until jobs or gangs have ended.
+
+    Exits with the first code that is not 0, in the order of the ids; 125 for failures of the
+    waiting itself. A gang that ended badly gives its first failed member's code.
+    """
+    place = place_of(values)
+    end = None if timeout is None else time.monotonic() + timeout
+    code = 0
+    for name in names:
+        left = 0.0 if end is None else max(end - time.monotonic(), 0.001)
+        told = wait_for(place, kind_of(name), name, left)
+        code = code or told
+    return code
+
+
+# -- logs ---------------------------------------------------------------------------------------
+
+
+@command("logs", "  xcecli logs 12\n  xcecli logs -f 12\n  xcecli logs g7", formats=False)
+@click.argument("name", metavar="JOB")
+@click.option("-f", "--follow", is_flag=True, help="go on until the job has ended")
+@click.option("-e", "--error", is_flag=True, help="the file of errors, where there is one")
+def logs(values: dict[str, Any], name: str, follow: bool, error: bool) -> int:
+    """Print a job's output, or that of all members of a gang.
+
+    The file is read as you, where you are; when it is on a host that this machine is not, the
+    host and the path are told.
+    """
+    if kind_of(name) == "groups":
+        if follow:
+            raise Failure("a gang's output can be followed member by member", say.USAGE)
+        members = fetch(values, f"/v1/groups/{quoted(name)}/members")["members"]
+        code = say.OK
+        for member in members:
+            print(f"==> {member['role']} {member['rank']} (job {member['id']}) <==", flush=True)
+            code = _print(member, error) or code
+        return code
+    told = fetch(values, f"/v1/jobs/{quoted(name)}")
+    return _follow(values, told, error) if follow else _print(told, error)
+
+
+def _print(told: dict[str, Any], error: bool) -> int:
+    path = told["stderr" if error else "stdout"]
+    try:
+        with open(path, "rb") as file:
+            _copy(file)
+    except FileNotFoundError:
+        if told["state"] in ("PENDING", "HELD", "STARTING"):
+            say.tell(f"Job <{told['id']}>: Not yet started.")
+            return say.OK
+        say.tell(_elsewhere(told, path))
+        return say.FAILED
+    except OSError as problem:
+        raise Failure(f"{path}: {problem.strerror}", say.FAILED) from None
+    return say.OK
+
+
+def _elsewhere(told: dict[str, Any], path: str) -> str:
+    hosts = hosts_text(told["hosts"])
+    where = f"on {hosts}" if hosts else "not here"
+    return f"Job <{told['id']}>: the output is {where}: {path}"
+
+
+def _copy(file: BinaryIO) -> bool:
+    """Everything that can be read now; whether there was anything."""
+    found = False
+    while part := file.read(1 << 16):
+        found = True
+        sys.stdout.buffer.write(part)
+    sys.stdout.buffer.flush()
+    return found
+
+
+def _follow(values: dict[str, Any], told: dict[str, Any], error: bool) -> int:
+    """Print what is added until the job has ended and all of it is read."""
+    path = told["stderr" if error else "stdout"]
+    name = told["id"]
+    asked = time.monotonic()
+    file: BinaryIO | None = None
+    while True:
+        over = told["state"] in _ENDED
+        if file is None and os.path.exists(path):
+            file = open(path, "rb")  # noqa: SIM115 - read again and again until the job has ended
+        more = _copy(file) if file is not None else False
+        if over and not more:
+            break
+        time.sleep(0 if over else FOLLOW_S)
+        if time.monotonic() - asked >= _ASK_EVERY_S:
+            told, asked = fetch(values, f"/v1/jobs/{quoted(name)}"), time.monotonic()
+    if file is None:
+        say.tell(_elsewhere(told, path))
+        return say.FAILED
+    file.close()
+    return say.OK
+
+
+# -- explain and history ------------------------------------------------------------------------
+
+
+@command("explain", "  xcecli explain 12\n  xcecli explain g7")
+@click.argument("name", metavar="JOB")
+def explain(values: dict[str, Any], name: str) -> int:
+    """Say why a job or gang waits, or what it is doing."""
+    told = fetch(values, f"/v1/{kind_of(name)}/{quoted(name)}/explain")
+    if format_of(values) == "json":
+        print(json.dumps(told))
+        return say.OK
+    about = told.get("job") or told["group"]
+    word = "Job" if "job" in told else "Group"
+    print(f"{word} <{about['id']}> is {about.get('stat') or about['state']}")
+    if told["reason"]:
+        print(f"  {told['reason']['text']}")
+        if told["reason"]["hosts_text"]:
+            print(f"  hosts: {told['reason']['hosts_text']}")
+    for line in told.get("missing", ()):
+        print(f"  still missing: {line}")
+    if about.get("last_failure"):
+        print(f"  last failed start: {about['last_failure']}")
+    if not told["reason"] and (about.get("stat") == "PEND" or about["state"] == "PENDING"):
+        print("  no session has looked at it yet")
+    return say.OK
+
+
+@command("history", "  xcecli history 12\n  xcecli history g7\n  xcecli history --json 12")
+@click.argument("name", metavar="JOB")
+def history(values: dict[str, Any], name: str) -> int:
+    """The records that name a job or gang: lsn, time, cause, what changed."""
+    told = fetch(values, f"/v1/{kind_of(name)}/{quoted(name)}/history")
+    how = format_of(values)
+    if how == "json":
+        print(json.dumps(told))
+        return say.OK
+    columns = (("LSN", 8), ("TIME", 23), ("KIND", 18), ("ACTOR", 14), ("CAUSE", 14), ("CHANGE", 24))
+    rows = [
+        [
+            str(step["lsn"]),
+            say.exactly(step["at_us"]),
+            step["kind"],
+            step["actor"],
+            step["cause"],
+            ", ".join(_change(change) for change in step["changes"]) or "-",
+        ]
+        for step in told["records"]
+    ]
+    print(say.table(columns, rows, wide=how == "wide"))
+    return say.OK
+
+
+def _change(change: dict[str, Any]) -> str:
+    return f"{change['event']}>{change['state']}" if change["state"] else change["event"] or "set"

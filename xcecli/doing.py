@@ -1,0 +1,303 @@
+"""Submit, list, kill and wait: what the commands do once their line is read.
+
+Called by the fast path and by click alike, with the same fields. Standard library only; what is
+rarely needed (scripts) is imported when it is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+
+from xcecli import say
+from xcecli.say import Failure
+from xcecli.wire import Place, call
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+POLL_S = 50
+RECONNECT_S = 60.0
+FORMATS = ("table", "wide", "json")
+COLUMNS = (
+    ("JOBID", 7),
+    ("USER", 7),
+    ("STAT", 5),
+    ("QUEUE", 10),
+    ("FROM_HOST", 11),
+    ("EXEC_HOST", 11),
+    ("JOB_NAME", 10),
+    ("SUBMIT_TIME", 12),
+)
+_FILTERS = ("user", "queue", "name", "group", "limit")
+
+
+def place_of(values: dict[str, Any]) -> Place:
+    """Where the controller is, by the common options."""
+    return Place(values.get("home") or "", values.get("url") or "")
+
+
+def format_of(values: dict[str, Any]) -> str:
+    """table, wide or json."""
+    if values.get("json"):
+        return "json"
+    if values.get("wide"):
+        return "wide"
+    chosen = values.get("format") or "table"
+    if chosen not in FORMATS:
+        raise Failure(f"--format {chosen}: it is one of {', '.join(FORMATS)}", say.USAGE)
+    return str(chosen)
+
+
+def new_key() -> str:
+    """An idempotency key: kept over all repeats of one request."""
+    return os.urandom(16).hex()
+
+
+# -- submit -------------------------------------------------------------------------------------
+
+
+def submit(values: dict[str, Any], words: list[str]) -> int:
+    """Submit a command or a script."""
+    values, script = _with_script(values, words)
+    place = place_of(values)
+    key = new_key()
+    unsure = (
+        "whether the job was submitted is not known. Look with `xcecli jobs -a`; "
+        f"the idempotency key of this request is {key}"
+    )
+    status, told = call(
+        place, "POST", "/v1/jobs", body_of(values, words, script), key=key, unsure=unsure
+    )
+    if status >= 300:
+        raise say.failure_of(status, told, "Job not submitted.")
+    if values.get("json"):
+        print(json.dumps(told))
+    elif values.get("id"):
+        print(told["job"])
+    else:
+        which = "default queue" if told.get("default_queue") else "queue"
+        out = sys.stderr if values.get("wait") else sys.stdout
+        print(f"Job <{told['job']}> is submitted to {which} <{told['queue']}>.", file=out)
+    return wait_for(place, "jobs", told["job"]) if values.get("wait") else say.OK
+
+
+def _with_script(values: dict[str, Any], words: list[str]) -> tuple[dict[str, Any], str]:
+    """The fields with those of a script's #BSUB lines under them, and the script's text."""
+    if words and not values.get("script"):
+        return values, ""
+    if not values.get("script") and sys.stdin.isatty():
+        raise Failure(
+            "No command is specified. Job not submitted.",
+            say.USAGE,
+            "give a command, or a script on the standard input: xcecli submit < job.sh",
+        )
+    from xcecli.script import read_script
+
+    text, embedded = read_script(values.get("script") or "-")
+    return {**embedded, **values}, text
+
+
+def body_of(values: dict[str, Any], words: list[str], script: str) -> dict[str, Any]:
+    """The body of POST /v1/jobs."""
+    cwd = os.path.abspath(values.get("cwd") or os.getcwd())
+    umask = os.umask(0o077)
+    os.umask(umask)
+    body = {"cwd": cwd, "umask": umask, "env": environment(values.get("env") or "all")}
+    if script:
+        body["script"] = script
+        body["name"] = values.get("name") or os.path.basename(values.get("script") or "")
+    else:
+        body["command"] = words
+    if values.get("resreq"):
+        body["resreq"] = " ".join(values["resreq"])
+    for field in ("name", "tasks", "queue", "priority", "stdin", "stdout", "stderr", "held"):
+        if values.get(field) not in (None, ""):
+            body[field] = values[field]
+    return body
+
+
+def environment(text: str) -> dict[str, str]:
+    """What `--env` says of this environment: `none`, or `all` or single names, `~NAME` without,
+    `NAME=VALUE` instead. What is no text cannot travel and is left out."""
+    parts = [part for part in text.split(",") if part]
+    everything = "all" in parts
+    env = dict(os.environ) if everything else {}
+    for part in parts:
+        name, mark, value = part.partition("=")
+        if part in ("all", "none"):
+            continue
+        if name.startswith("~"):
+            env.pop(name[1:], None)
+        elif mark:
+            env[name] = value
+        elif name in os.environ:
+            env[name] = os.environ[name]
+    odd = [name for name, value in env.items() if not _is_text(name + value)]
+    for name in odd:
+        say.tell(f"warning: the variable {name!a} is not UTF-8 and is left out")
+        del env[name]
+    return env
+
+
+def _is_text(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+# -- jobs ---------------------------------------------------------------------------------------
+
+
+def jobs(values: dict[str, Any], words: list[str]) -> int:
+    """List jobs."""
+    how = format_of(values)
+    place = place_of(values)
+    code = say.OK
+    if words:
+        items = []
+        for word in words:
+            status, told = call(place, "GET", f"/v1/jobs/{quoted(word)}")
+            if status < 300:
+                items.append(told)
+                continue
+            say.tell_failure(say.failure_of(status, told))
+            code = code or say.exit_code_of(status)
+        answer: dict[str, Any] = {"items": items, "next": None, "total": len(items)}
+    else:
+        status, answer = call(place, "GET", f"/v1/jobs{_query(values)}")
+        if status >= 300:
+            raise say.failure_of(status, answer)
+    if how == "json":
+        print(json.dumps(answer))
+    elif answer["items"]:
+        rows = [row_of(job) for job in answer["items"]]
+        print(say.table(COLUMNS, rows, wide=how == "wide"))
+    elif not words:
+        say.tell(_none_found(values))
+    if len(answer["items"]) < answer["total"]:
+        say.tell(f"{len(answer['items'])} of {answer['total']} are shown; --limit shows more")
+    return code
+
+
+def _none_found(values: dict[str, Any]) -> str:
+    for field, word in (("pending", "pending"), ("running", "running")):
+        if values.get(field):
+            return f"No {word} job found"
+    return "No job found" if values.get("all") or values.get("ended") else "No unfinished job found"
+
+
+def _query(values: dict[str, Any]) -> str:
+    stats = []
+    if values.get("pending"):
+        stats += ["PEND", "PSUSP"]
+    if values.get("running"):
+        stats += ["PROV", "RUN", "UNKWN", "ZOMBI", "FIN"]
+    if values.get("ended"):
+        stats += ["DONE", "EXIT"]
+    parts = [f"stat={','.join(stats)}"] if stats else []
+    if values.get("all"):
+        parts.append("all=true")
+    parts += [f"{name}={quoted(str(values[name]))}" for name in _FILTERS if values.get(name)]
+    return f"?{'&'.join(parts)}" if parts else ""
+
+
+def quoted(text: str) -> str:
+    """A word as part of a URL."""
+    plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~"
+    return "".join(
+        char
+        if char in plain
+        else "".join(f"%{byte:02X}" for byte in char.encode("utf-8", "replace"))
+        for char in text
+    )
+
+
+def row_of(job: dict[str, Any]) -> list[str]:
+    """A job as a line of the list."""
+    return [
+        job["id"],
+        job["user"],
+        job["stat"],
+        job["queue"],
+        "-",
+        hosts_text(job["hosts"]) or "-",
+        job["name"],
+        say.when(job["submit_us"]),
+    ]
+
+
+def hosts_text(hosts: list[dict[str, Any]]) -> str:
+    """`n1` or `4*n1:2*n2`."""
+    return ":".join(
+        host["host"] if host["tasks"] == 1 else f"{host['tasks']}*{host['host']}" for host in hosts
+    )
+
+
+# -- kill ---------------------------------------------------------------------------------------
+
+
+def kill(values: dict[str, Any], words: list[str]) -> int:
+    """End jobs and gangs; all are tried, the first failure gives the exit code."""
+    if not words:
+        raise Failure("which job? give one or more ids", say.USAGE, "xcecli kill 12")
+    place, code = place_of(values), say.OK
+    told_all = []
+    for word in words:
+        kind = "groups" if word.startswith("g") else "jobs"
+        path = f"/v1/{kind}/{quoted(word)}/kill"
+        unsure = f"whether {word} is being ended is not known; look with `xcecli jobs -a`"
+        status, told = call(place, "POST", path, key=new_key(), unsure=unsure)
+        if status >= 300:
+            say.tell_failure(say.failure_of(status, told))
+            code = code or say.exit_code_of(status)
+        elif values.get("json"):
+            told_all.append(told)
+        else:
+            print(f"{'Group' if kind == 'groups' else 'Job'} <{word}> is being terminated")
+    if values.get("json"):
+        print(json.dumps(told_all))
+    return code
+
+
+# -- wait ---------------------------------------------------------------------------------------
+
+
+def wait_for(place: Place, kind: str, name: str, limit_s: float = 0.0) -> int:
+    """The exit code of a job or gang once it has ended; 125 where there is none to give."""
+    end = time.monotonic() + limit_s if limit_s else None
+    lost_since = 0.0
+    while True:
+        left = POLL_S if end is None else max(0.0, min(POLL_S, end - time.monotonic()))
+        try:
+            status, told = call(place, "GET", f"/v1/{kind}/{quoted(name)}/wait?timeout={left:.3f}")
+        except Failure as failure:
+            now = time.monotonic()
+            lost_since = lost_since or now
+            if failure.code != say.UNREACHABLE or now - lost_since > RECONNECT_S:
+                raise Failure(failure.message, say.OWN_FAILURE, failure.hint) from None
+            time.sleep(1.0)
+            continue
+        lost_since = 0.0
+        if status >= 300:
+            raise Failure(say.failure_of(status, told).message, say.OWN_FAILURE)
+        if told["ended"]:
+            return _code_of(told, name)
+        if end is not None and time.monotonic() >= end:
+            raise Failure(f"{name} has not ended after {limit_s:g} s", say.OWN_FAILURE)
+
+
+def _code_of(told: dict[str, Any], name: str) -> int:
+    code = told.get("exit_code")
+    if isinstance(code, int):
+        return code
+    if told.get("state") == "DONE":
+        return say.OK
+    ended = told.get("exit") or {}
+    say.tell(f"Job <{name}> ended without an exit code: {ended.get('reason') or 'not known'}")
+    return say.OWN_FAILURE

@@ -1,0 +1,179 @@
+"""The option tables of the commands that people loop over: one source for two parsers.
+
+`fast.py` reads a command line with them and imports next to nothing; `tree.py` makes click's
+options and help from them. Whatever the fast parser takes, click takes with the same meaning;
+whatever it does not understand it leaves to click, so that refusals and help have one voice.
+
+Kinds: `text` and `int` take a value, `list` takes one and may be repeated, `flag` takes none.
+"""
+
+from __future__ import annotations
+
+
+class Option:
+    """One option: its spellings, the field it fills, and what help says."""
+
+    __slots__ = ("about", "field", "kind", "meta", "names")
+
+    def __init__(self, names: str, field: str, kind: str, meta: str, about: str) -> None:
+        self.names = tuple(names.split())
+        self.field = field
+        self.kind = kind
+        self.meta = meta
+        self.about = about
+
+
+class Command:
+    """A command: its options, the name of its words, and its help."""
+
+    __slots__ = ("about", "examples", "options", "stops", "words")
+
+    def __init__(
+        self,
+        about: str,
+        words: str,
+        options: tuple[Option, ...],
+        examples: str,
+        *,
+        stops: bool = False,
+    ) -> None:
+        self.about = about
+        self.words = words
+        self.options = (*options, *COMMON)
+        self.examples = examples
+        # The first word that is no option ends the options: what follows is a command of its own.
+        self.stops = stops
+
+
+COMMON = (
+    Option("--home", "home", "text", "DIR", "home of the controller [XCE_HOME, ./.xce or ~/.xce]"),
+    Option("--url", "url", "text", "URL", "http://127.0.0.1:PORT or unix:PATH [XCE_URL]"),
+)
+_FORMAT = Option("--format", "format", "text", "FORMAT", "table, wide or json")
+_JSON = Option("--json", "json", "flag", "", "short for --format json")
+
+SUBMIT = Command(
+    "Run a command as a job. All words after the options belong to it; no shell is used unless\n"
+    "you ask for one. Without a command, a script is read from the standard input; its #BSUB\n"
+    "lines are options, and those of the command line win over them.",
+    "COMMAND",
+    (
+        Option("-J --name", "name", "text", "NAME", "name of the job [the command]"),
+        Option("-n --tasks", "tasks", "int", "N", "number of tasks; each takes a slot [1]"),
+        Option("-R --resreq", "resreq", "list", "TEXT", "resource requirement; may be repeated"),
+        Option("-q --queue", "queue", "text", "QUEUE", "queue [the default queue]"),
+        Option("-o --output", "stdout", "text", "FILE", "output; %J is the job [xce-%J.out]"),
+        Option("-e --error", "stderr", "text", "FILE", "errors [they join the output]"),
+        Option("-i --input", "stdin", "text", "FILE", "input [nothing]"),
+        Option("-H --hold", "held", "flag", "", "submit it held"),
+        Option("--priority", "priority", "int", "N", "priority in its queue"),
+        Option("--env", "env", "text", "LIST", "all, none, or a list: all,~SECRET,MODE=fast"),
+        Option("--cwd", "cwd", "text", "DIR", "directory of the job [this one]"),
+        Option("--script", "script", "text", "FILE", "run this script and heed its #BSUB lines"),
+        Option("-K --wait", "wait", "flag", "", "wait for its end and exit with its code"),
+        Option("--id", "id", "flag", "", "print only the id"),
+        _JSON,
+    ),
+    """\
+  xcecli submit sleep 60
+  xcecli submit -n 4 -R 'rusage[mem=8GB] span[hosts=1]' ./train.sh
+  xcecli submit -q normal -J build -o build.%J.log make -j4
+  xcecli submit --wait sh -c 'echo $XCE_JOB; exit 3'
+  xcecli submit < job.sh""",
+    stops=True,
+)
+
+JOBS = Command(
+    "List jobs that have not ended, or the jobs that are named.",
+    "[JOB]...",
+    (
+        Option("-a --all", "all", "flag", "", "those that have ended, too"),
+        Option("-p --pending", "pending", "flag", "", "only those that wait"),
+        Option("-r --running", "running", "flag", "", "only those that run"),
+        Option("-d --ended", "ended", "flag", "", "only those that have ended"),
+        Option("-u --user", "user", "text", "USER", "only this user's (a name or a uid)"),
+        Option("-q --queue", "queue", "text", "QUEUE", "only this queue's"),
+        Option(
+            "-J --name", "name", "text", "NAME", "only of this name; * and ? stand for anything"
+        ),
+        Option("-g --group", "group", "text", "GROUP", "only members of this gang"),
+        Option("--limit", "limit", "int", "N", "show no more than N [200]"),
+        Option("-w --wide", "wide", "flag", "", "short for --format wide"),
+        _FORMAT,
+        _JSON,
+    ),
+    """\
+  xcecli jobs
+  xcecli jobs -a -q normal
+  xcecli jobs --json 12 13
+  xcecli jobs -g g7 -w""",
+)
+
+KILL = Command(
+    "End jobs or gangs. A member's end by hand ends its gang.",
+    "JOB...",
+    (_JSON,),
+    """\
+  xcecli kill 12
+  xcecli kill 12 13 g7""",
+)
+
+FAST = {"submit": SUBMIT, "jobs": JOBS, "kill": KILL}
+
+Values = dict[str, object]
+
+
+def parse(command: Command, argv: list[str]) -> tuple[Values, list[str]] | None:
+    """Fields and words of a command line, None when it is better left to click."""
+    by_name = {name: option for option in command.options for name in option.names}
+    values: Values = {}
+    words: list[str] = []
+    at = 0
+    while at < len(argv):
+        word = argv[at]
+        at += 1
+        if word == "--":
+            return values, words + argv[at:]
+        if not word.startswith("-") or word == "-":
+            if command.stops:
+                return values, [word, *argv[at:]]
+            words.append(word)
+            continue
+        name, given = _split(word)
+        option = by_name.get(name)
+        if option is None or (option.kind == "flag" and given is not None):
+            return None
+        if option.kind != "flag" and given is None:
+            if at == len(argv):
+                return None
+            given = argv[at]
+            at += 1
+        if not _keep(option, given, values):
+            return None
+    return values, words
+
+
+def _split(word: str) -> tuple[str, str | None]:
+    """An option and the value that is written together with it: `--name=x`, `-Jx`."""
+    if word.startswith("--"):
+        name, mark, value = word.partition("=")
+        return name, value if mark else None
+    return word[:2], word[2:] or None
+
+
+def _keep(option: Option, given: str | None, values: Values) -> bool:
+    if option.kind == "flag":
+        values[option.field] = True
+    elif option.kind == "int":
+        text = given or ""
+        if not text.isascii() or not text.isdigit():
+            return False
+        values[option.field] = int(text)
+    elif option.kind == "list":
+        before = values.setdefault(option.field, [])
+        if not isinstance(before, list):
+            return False
+        before.append(given)
+    else:
+        values[option.field] = given
+    return True

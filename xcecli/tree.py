@@ -1,0 +1,132 @@
+"""The click tree: every command, with help, suggestions and completion.
+
+The options of the fast commands are made from the tables of `options.py`; the others are declared
+beside what they do, in `commands/`. Every command has examples in its help (a test looks).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from xce.model.units import nearest
+from xcecli import __version__, doing, say
+from xcecli.commands.cluster import claim, hosts, instances, queues, resreq
+from xcecli.commands.groups import group
+from xcecli.commands.jobs import explain, history, job, logs, wait
+from xcecli.commands.shape import CONTEXT, epilog
+from xcecli.options import JOBS, KILL, SUBMIT, Command
+
+Act = Callable[[dict[str, Any], list[str]], int]
+
+_KINDS: dict[str, dict[str, Any]] = {
+    "flag": {"is_flag": True},
+    "int": {"type": click.IntRange(min=0)},
+    "list": {"multiple": True},
+    "text": {},
+}
+
+
+class Root(click.Group):
+    """The top of the tree; a misspelt command is answered with the nearest one."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is meant."""
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            meant = nearest(args[0], self.list_commands(ctx))
+            hint = f" Did you mean '{meant}'?" if meant else ""
+            ctx.fail(f"No such command '{args[0]}'.{hint}")
+        return super().resolve_command(ctx, args)
+
+
+def from_table(name: str, table: Command, act: Act) -> click.Command:
+    """A click command made from an option table."""
+    params: list[click.Parameter] = []
+    for option in table.options:
+        meta = option.meta or None
+        params.append(
+            click.Option(
+                [*option.names, f"_{option.field}"],
+                help=option.about,
+                metavar=meta,
+                **_KINDS[option.kind],
+            )
+        )
+    params.append(click.Argument(["words"], nargs=-1, type=click.UNPROCESSED, metavar=table.words))
+
+    def run(words: tuple[str, ...], **given: Any) -> int:
+        values = {
+            key.removeprefix("_"): list(value) if isinstance(value, tuple) else value
+            for key, value in given.items()
+            if value not in (None, False, ())
+        }
+        return act(values, list(words))
+
+    return click.Command(
+        name,
+        params=params,
+        callback=run,
+        help=table.about,
+        epilog=epilog(table.examples),
+        context_settings={**CONTEXT, "allow_interspersed_args": not table.stops},
+    )
+
+
+@click.group(
+    cls=Root,
+    context_settings=CONTEXT,
+    epilog=epilog(
+        """\
+  xcecli submit -n 4 ./train.sh
+  xcecli jobs
+  xcecli group submit pretrain.yaml
+  xcecli explain 12"""
+    ),
+)
+@click.version_option(__version__, "--version", message="xcecli %(version)s")
+def root() -> None:
+    """Submit jobs and gangs to an XCE controller, and look after them.
+
+    The controller is found by --home or --url of each command, else by XCE_HOME or XCE_URL, else
+    in ./.xce, else in ~/.xce. Results go to stdout, talk to stderr. Exit codes: 0 ok, 1 failed,
+    2 usage, 3 refused, 4 not found, 5 conflict, 6 unreachable, 7 not allowed; `wait` and
+    `submit --wait` exit with the job's code, 125 for their own failures.
+    """
+
+
+for _name, _table, _act in (
+    ("submit", SUBMIT, doing.submit),
+    ("jobs", JOBS, doing.jobs),
+    ("kill", KILL, doing.kill),
+):
+    root.add_command(from_table(_name, _table, _act))
+for _command in (
+    job,
+    wait,
+    logs,
+    explain,
+    history,
+    group,
+    claim,
+    hosts,
+    queues,
+    instances,
+    resreq,
+):
+    root.add_command(_command)
+
+
+def run(argv: list[str]) -> int:
+    """Run one command line with click; its exit code."""
+    try:
+        code = root.main(args=argv, prog_name="xcecli", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.Abort:
+        return say.INTERRUPTED
+    return code if isinstance(code, int) else say.OK
