@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from xce.model.resources import BUILT_IN, BYTES
+from xce.model.units import format_size
 
 
 class Scope(StrEnum):
@@ -152,7 +153,7 @@ TABLE: Mapping[Code, CodeText] = MappingProxyType(
             Scope.HOST,
             Cure.ON_CHANGE,
             "Hosts that match exist, but none of them may take work now.",
-            "{available} of {needed} matching hosts may take work now",
+            "none of the {needed} matching hosts may take work now",
         ),
         Code.DOMAIN_UNKNOWN: _row(
             Scope.CLUSTER,
@@ -218,19 +219,10 @@ def amount_text(what: str, amount: int) -> str:
     """An amount in the unit that people use for it: `6`, `64GB`, `1.5`."""
     type_ = BUILT_IN.get(what)
     if type_ is not None and type_.unit == BYTES:
-        return bytes_text(amount)
+        return format_size(amount)
     if type_ is not None and type_.scale > 1:
         return f"{amount / type_.scale:g}"
     return str(amount)
-
-
-def bytes_text(amount: int) -> str:
-    """`8GB`, `1536MB`, `100B`: the largest unit that divides it, or one rounded figure."""
-    for unit, size in (("TB", 1 << 40), ("GB", 1 << 30), ("MB", 1 << 20), ("KB", 1 << 10)):
-        if amount >= size:
-            whole = amount % size == 0
-            return f"{amount // size}{unit}" if whole else f"{amount * 10 // size / 10:g}{unit}"
-    return f"{amount}B"
 
 
 def sentence(why: PendReason) -> str:
