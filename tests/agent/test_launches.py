@@ -90,30 +90,33 @@ def test_go_for_a_launch_the_host_never_saw_is_lost_and_not_guessed(
     assert (ended.how, ended.ran) == ("lost", "unknown")
 
 
-@pytest.mark.parametrize(
-    ("more", "why"),
-    [
-        ({"command": ("no-such-command",)}, "command not found: no-such-command"),
-        ({"command": ("/no/such",)}, "command not found: /no/such"),
-        ({"command": ("/etc/passwd",)}, "command is not executable: /etc/passwd"),
-        ({"command": ()}, "there is no command"),
-        ({"cwd": "/no/such/place"}, "working directory /no/such/place: No such file"),
-        ({"stdout": "missing/out"}, "output file missing/out: No such file or directory"),
-        ({"stdin": "missing"}, "input file missing: No such file or directory"),
-        ({"stdout": "link"}, "output file link: is a symbolic link, which is not followed"),
-        ({"stderr": "link"}, "error output file link: is a symbolic link"),
-    ],
-)
+UNPREPARABLE = [
+    ({"command": ("no-such-command",)}, "command not found: no-such-command"),
+    ({"command": ("/no/such",)}, "command not found: /no/such"),
+    ({"command": ("/etc/passwd",)}, "command is not executable: /etc/passwd"),
+    ({"command": ()}, "there is no command"),
+    ({"command": ("a\0b",)}, "the task cannot be understood: embedded null byte"),
+    ({"cwd": "/no/such/place"}, "working directory /no/such/place: No such file"),
+    ({"stdout": "missing/out"}, "output file missing/out: No such file or directory"),
+    ({"stdin": "missing"}, "input file missing: No such file or directory"),
+    ({"stdout": "link"}, "output file link: is a symbolic link, which is not followed"),
+    ({"stderr": "link"}, "error output file link: is a symbolic link"),
+    ({"stdout": "pipe"}, "output file pipe: No such device or address"),
+]
+
+
 def test_what_cannot_be_prepared_is_aborted_with_the_reason(
-    up: Host, controller: FakeController, more: dict[str, object], why: str
+    up: Host, controller: FakeController
 ) -> None:
     target = up.home / "target"
     target.write_text("precious")
     os.symlink(target, up.home / "link")
-    controller.prepare(1, up.task(**{"command": ("/bin/true",), **more}))
-    ended = controller.await_report(Ended, 1)
-    assert (ended.how, ended.ran, ended.cause_of_end) == ("aborted", "no", "prepare_failed")
-    assert why in ended.message
+    os.mkfifo(up.home / "pipe")
+    for launch, (more, why) in enumerate(UNPREPARABLE, 1):
+        controller.prepare(launch, up.task(**{"command": ("/bin/true",), **more}))
+        ended = controller.await_report(Ended, launch)
+        assert (ended.how, ended.ran, ended.cause_of_end) == ("aborted", "no", "prepare_failed")
+        assert why in ended.message
     assert target.read_text() == "precious"
 
 

@@ -61,7 +61,7 @@ def _begin(config: AgentConfig) -> tuple[Agent, int]:
     agent = Agent(config, facts, config.boot_id or boot_id(), _token(config))
 
     def tell(one: Attachment) -> None:
-        agent.tell_attachment(one)
+        agent.tidings.tell_attachment(one)
 
     place = Place(scratch=f"{folder}/scratch", address=facts.address)
     providers = make_providers(place, config.exec_providers)

@@ -2,8 +2,9 @@
 
 Three threads beside the main one: `orders` keeps the long poll open and hands orders to the
 supervisor and the keeper; `reports` posts what waits in the outbox; the supervisor's reader fills
-the outbox. Nothing is done by an epoch below the highest seen, and a higher one is durable before
-anything is done by it. A poll's stamp is raised only when the orders of the answer are durable.
+it by way of `tidings`. Nothing is done by an epoch below the highest seen, and a higher one is
+durable before anything is done by it. A poll's stamp is raised only when the orders of the answer
+are durable.
 """
 
 import threading
@@ -13,32 +14,27 @@ from typing import TypeVar
 import msgspec
 
 from xce.agent import crashpoint
-from xce.agent.attachments import FAILED, READY, Attachment, Keeper
+from xce.agent.attachments import Keeper
 from xce.agent.link import Addresses, Line, Refused, Unreachable
 from xce.agent.outbox import Outbox
-from xce.agent.readiness import PortProbes
 from xce.agent.settings import AgentConfig
 from xce.agent.supervised import Supervised, SupervisorLost
 from xce.agent.supervisor.wire import Message
+from xce.agent.tidings import Tidings
 from xce.dispatch.protocol import (
     GONE,
     PROTOCOL,
     RUNNING,
-    Armed,
     AttachmentResult,
     Ended,
-    LaunchFound,
     LaunchOrder,
     Orders,
     Poll,
-    Probed,
-    Reconciled,
     Register,
     Registered,
     Report,
     Reports,
     ReportsTaken,
-    Started,
 )
 from xce.model.host import HostFacts
 
@@ -62,6 +58,12 @@ class Session:
         self.stamp = 0
         self.anchor = (0, "")
         self._changed = threading.Condition()
+
+    def see(self, epoch: int, anchor_lsn: int, anchor_hash: str) -> None:
+        """What the host journal holds."""
+        self.epoch = max(self.epoch, epoch)
+        if anchor_lsn > self.anchor[0]:
+            self.anchor = (anchor_lsn, anchor_hash)
 
     def enter(self, incarnation: int) -> None:
         """The controller knows this agent as its host's present incarnation."""
@@ -89,25 +91,23 @@ class Agent:
         self.config = config
         self.outbox = Outbox(time.time_ns() // 1000)
         self.session = Session()
-        self.supervised = Supervised(config, boot_id, self._heard, self.end)
+        self.tidings = Tidings(self.outbox, facts.address, self.session.see)
+        self.supervised = Supervised(config, boot_id, self.tidings.heard, self.end)
         self.keeper: Keeper
         self.why_ended: str | None = None
         self._facts = facts
         self._boot_id = boot_id
         self._token = token
         self._addresses = Addresses(config.controllers)
-        self._listed = threading.Event()
-        self._question: int | None = None
-        self._probes = PortProbes((facts.address, "127.0.0.1"), self._put_probed)
         self._ended = threading.Event()
 
     # --- life -----------------------------------------------------------------------------
 
     def begin(self, keeper: Keeper) -> None:
         """Bring up supervisor, keeper and threads."""
-        self.keeper = keeper
+        self.keeper = self.tidings.keeper = keeper
         self.supervised.open()
-        self._listed.wait()
+        self.tidings.listed.wait()
         keeper.start()
         for name, work in (("orders", self._take_orders), ("reports", self._post_reports)):
             threading.Thread(target=self._run, args=(work,), name=name, daemon=True).start()
@@ -130,72 +130,6 @@ class Agent:
         while not self._ended.wait(EXPIRY_S):
             self.keeper.expire()
         return self.why_ended or ""
-
-    # --- what the supervisor and the keeper tell ----------------------------------------------
-
-    def _heard(self, event: Message) -> None:
-        what = event["event"]
-        if what == "listed":
-            self._heard_list(event)
-            return
-        known = {"launch": event["launch"], "generation": event["generation"]}
-        if what == "armed":
-            self.outbox.put(Armed, event["launch"], **known)
-        elif what == "started":
-            self._put_started(event)
-        elif what == "ended":
-            self._probes.forget(event["launch"])
-            self.outbox.put(Ended, event["launch"], **known, **_end_fields(event))
-
-    def _heard_list(self, event: Message) -> None:
-        session = self.session
-        session.epoch = max(session.epoch, event["epoch"])
-        if event["anchor_lsn"] > session.anchor[0]:
-            session.anchor = (event["anchor_lsn"], event["anchor_hash"])
-        question, self._question = self._question, None
-        if question is not None:
-            self._put_reconciled(question, event["launches"])
-        self._listed.set()
-
-    def _put_started(self, told: Message) -> None:
-        launch, generation = told["launch"], told["generation"]
-        self.outbox.put(Started, launch, launch=launch, generation=generation, at_us=told["at_us"])
-        if told["ready_port"] > 0:
-            self._probes.watch(launch, generation, told["ready_port"])
-
-    def _put_probed(self, launch: int, generation: int) -> None:
-        self.outbox.put(Probed, launch, launch=launch, generation=generation)
-
-    def _put_reconciled(self, question: int, launches: list[Message]) -> None:
-        """Outcomes came before; then everything alive, then what the log may have missed of it."""
-        for result in self.keeper.results():
-            self.tell_attachment(result)
-        found = tuple(
-            LaunchFound(launch=one["launch"], generation=one["generation"], state=one["state"])
-            for one in launches
-        )
-        attachments = self.keeper.found()
-        self.outbox.put(Reconciled, 0, question=question, launches=found, attachments=attachments)
-        for one in launches:
-            if one["state"] == "armed":
-                known = {"launch": one["launch"], "generation": one["generation"]}
-                self.outbox.put(Armed, one["launch"], **known)
-            elif one["at_us"]:
-                self._put_started(one)
-
-    def tell_attachment(self, one: Attachment) -> None:
-        """Report a provider's result."""
-        facts = one.facts
-        ready = one.state == READY
-        self.outbox.put(
-            AttachmentResult,
-            one.number,
-            attachment=one.number,
-            generation=facts["generation"],
-            outcome=str(one.state),
-            value=facts["value"] if ready else "",
-            message=facts["message"] if one.state == FAILED else "",
-        )
 
     # --- orders -----------------------------------------------------------------------------
 
@@ -249,7 +183,7 @@ class Agent:
 
     def _reconcile(self, question: int) -> None:
         """Have the supervisor list what is alive; the list becomes the answer to the question."""
-        self._question = question
+        self.tidings.ask(question)
         self.supervised.ask({"do": "hello"})
 
     def _see_epoch(self, epoch: int) -> None:
@@ -354,17 +288,3 @@ def _requests(order: LaunchOrder) -> list[Message]:
         go: Message = {"do": "go", **known, "go_env": order.go_env, "task": order.task}
         return [go, *signals]
     return [{"do": "prepare", **known, "task": order.task}] if order.task else []
-
-
-def _end_fields(event: Message) -> Message:
-    return {
-        "how": event["how"],
-        "code": event["code"],
-        "cause_of_end": event["cause"],
-        "message": event["message"],
-        "ran": event["ran"],
-        "started_us": event["started_us"],
-        "ended_us": event["ended_us"],
-        "cpu_us": event["cpu_us"],
-        "max_rss_bytes": event["max_rss_bytes"],
-    }

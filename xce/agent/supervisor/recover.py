@@ -6,7 +6,8 @@ not started means aborted, because parked processes never run on their own. Noth
 again, ever. Control groups that no unfinished launch owns are removed.
 """
 
-from xce.agent.supervisor.core import Core, now_us
+from xce.agent.supervisor.core import Core
+from xce.agent.supervisor.endings import now_us
 from xce.agent.supervisor.launch import Launch, lost, unstarted
 from xce.agent.supervisor.ledger import Ledger, Page
 from xce.agent.supervisor.tree import Orphans
@@ -30,7 +31,7 @@ def recover(core: Core, boot_id: str) -> None:
             group.kill()
             group.remove()
     for page in unfinished:
-        core.take_over(_orphaned(core, page))
+        core.endings.take_over(_orphaned(core, page))
 
 
 def _end_by_reboot(ledger: Ledger, page: Page) -> None:

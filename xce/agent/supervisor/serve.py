@@ -17,7 +17,8 @@ import time
 
 from xce.agent.supervisor import kernel
 from xce.agent.supervisor.cgroup import Cgroups
-from xce.agent.supervisor.core import Core, now_us
+from xce.agent.supervisor.core import Core
+from xce.agent.supervisor.endings import Endings, now_us
 from xce.agent.supervisor.journal import Journal, JournalDamaged, JournalFull
 from xce.agent.supervisor.ledger import Ledger
 from xce.agent.supervisor.recover import recover
@@ -64,7 +65,7 @@ class Server:
         ready = self._wait()
         if self._wake in ready:
             os.read(self._wake, 4096)
-            self.core.reap()
+            self.core.endings.reap()
         if self.was_told_to_end and not self.is_draining:
             self.drain()
         if self._listener.fileno() in ready:
@@ -74,7 +75,7 @@ class Server:
         for handle, live in self.core.fds():
             if handle in ready:
                 self.core.look_at(live)
-        self.core.tick()
+        self.core.endings.tick()
         self._commit()
 
     def _wait(self) -> set[int]:
@@ -86,7 +87,7 @@ class Server:
         if self._channel is not None:
             events = select.POLLIN | (select.POLLOUT if self._channel.has_output else 0)
             poll.register(self._channel.sock.fileno(), events)
-        wake_s = self.core.next_wake_s()
+        wake_s = self.core.endings.next_wake_s()
         wait_s = LINGER_S if wake_s is None else min(wake_s, LINGER_S)
         return {handle for handle, _ in poll.poll(int(wait_s * 1000) + 1)}
 
@@ -137,7 +138,8 @@ class Server:
                 print(f"supervisor: {error}; waiting for space", file=sys.stderr, flush=True)
                 time.sleep(FULL_RETRY_S)
                 continue
-            actions, core.after = core.after, []
+            actions = list(core.after)
+            core.after.clear()
             for action in actions:
                 action()
         if self._channel is not None:
@@ -204,9 +206,8 @@ def main(folder: str, boot_id: str, cgroup: str, root: str) -> int:
     server = Server(_listen(), _signals(holder), ledger)
     holder.append(server)
     server.core = Core(
-        ledger,
+        Endings(ledger, server.tell),
         Cgroups(cgroup, ledger.host_key),
-        server.tell,
         script_folder=os.path.abspath(SCRIPTS),
         allow_root=root == "allow",
     )
