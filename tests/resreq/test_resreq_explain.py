@@ -69,7 +69,9 @@ def test_a_requirement_is_said_in_plain_words(text: str, tasks: int, words: str)
     assert explain(parse(text).tree, types=SITE, tasks=tasks) == words
 
 
-@settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+)
 @given(TREES)
 def test_every_requirement_has_words(made: Tree) -> None:
     words = explain(made, types=SITE, tasks=4)

@@ -6,7 +6,7 @@ from tests.resreq.trees import EXPRESSIONS, TREES
 from xce.resreq import canonical, canonical_select, parse, parse_select, tree
 
 QUICK = settings(
-    max_examples=150,
+    max_examples=100,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],

@@ -20,7 +20,13 @@ TEXTS = st.builds(
     lambda text, quote: tree.Text(text=text + quote), PLAIN, st.sampled_from(["", "'", '"'])
 )
 NAMES = st.builds(tree.Name, name=WORDS)
-LEAVES = NUMBERS | SIZES | NAMES | TEXTS | st.builds(tree.Defined, name=WORDS)
+COMPARED_TEXTS = st.builds(
+    lambda op, name, text: tree.infix((op,), (name, text)),
+    st.sampled_from(sorted(tree.COMPARISONS)),
+    NAMES,
+    TEXTS,
+)
+LEAVES = NUMBERS | SIZES | NAMES | COMPARED_TEXTS | st.builds(tree.Defined, name=WORDS)
 
 
 def _infix(parts: st.SearchStrategy[tree.Expr]) -> st.SearchStrategy[tree.Expr]:
@@ -47,7 +53,15 @@ def _inner(parts: st.SearchStrategy[tree.Expr]) -> st.SearchStrategy[tree.Expr]:
     )
 
 
-EXPRESSIONS = st.recursive(LEAVES, _inner, max_leaves=12)
+def _texts_are_compared(node: tree.Expr) -> bool:
+    """No run has swallowed the comparison of a text."""
+    texts = [part for part in tree.children(node) if isinstance(part, tree.Text)]
+    if texts and len(tree.children(node)) > 2:
+        return False
+    return all(_texts_are_compared(part) for part in tree.children(node))
+
+
+EXPRESSIONS = st.recursive(LEAVES, _inner, max_leaves=12).filter(_texts_are_compared)
 DURATIONS = st.integers(0, 10**6).map(lambda seconds: seconds * 1_000_000)
 ORDER = st.lists(
     st.builds(tree.OrderKey, name=WORDS, reverse=st.booleans()), min_size=1, max_size=3

@@ -18,6 +18,8 @@ DEPTH_MAX = 200
 
 # What the lexer of C's strtod reads as a number, whatever follows.
 _NUMBER_LIKE = re.compile(r"(inf|nan)", re.IGNORECASE)
+# A quote, or a word that begins with a digit: what may become a text in the tree.
+_TEXT = re.compile(r"['\"]|\d[A-Za-z_]")
 _JOINABLE = frozenset({"select", "rusage", "order", "same"})
 
 
@@ -97,6 +99,8 @@ def simple(raw: Sections, reading: Reading, *, inner: bool) -> tree.Simple:
     made = tree.Simple(column=max(raw.parts[0].column, 1), **values)
     if made.select is not None:
         _judge_depth(made.select, reading.text)
+        if _TEXT.search(reading.text):
+            _judge_texts(made.select, reading.text)
     if _NUMBER_LIKE.search(reading.text):
         _judge_names(made, reading)
     if made.span is not None and not reading.partial:
@@ -204,6 +208,49 @@ def _judge_names(made: tree.Simple, reading: Reading) -> None:
                     found=name, hint=hint,
                 )  # fmt: skip
             reading.remark("number_like_name", said, column)
+
+
+def _judge_texts(root: tree.Expr, text: str) -> None:
+    """A text is compared: resource, operator, value. Nothing else can be done with it."""
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, tree.Text):
+            raise _misplaced(node, text)
+        if isinstance(node, tree.Infix) and _compares_text(node):
+            value = node.terms[1]
+            if (
+                node.ops[0] not in tree.LEVELS[0]
+                and text[value.column - 1 : value.column].isdigit()
+            ):
+                raise _misplaced(value, text)
+        else:
+            stack.extend(reversed(tree.children(node)))
+
+
+def _compares_text(node: tree.Infix) -> bool:
+    left, right = node.terms[0], node.terms[1]
+    plain = isinstance(left, tree.Name) and isinstance(right, tree.Text)
+    return plain and len(node.terms) == 2 and node.ops[0] in tree.COMPARISONS
+
+
+def _misplaced(node: tree.Expr, text: str) -> ResreqError:
+    """The refusal of a text that is not compared, or of a number with an odd unit."""
+    assert isinstance(node, tree.Text)
+    quoted = not text[node.column - 1 : node.column].isdigit()
+    end = node.column + len(node.text) + (2 if quoted else 0)
+    if quoted:
+        said = f"the text {node.text!r} is not compared with anything"
+        hint = "a text stands to the right of a comparison: hname=='host-1'"
+        return ResreqError(
+            Code.WRONG_KIND, said, column=node.column, end=end, found=node.text, hint=hint
+        )
+    unit = node.text.lstrip("0123456789.")
+    said = f"unknown size unit {unit!r}: {node.text!r}"
+    expected = ("a number", "a size like 512MB or 4GB")
+    return ResreqError(
+        Code.BAD_UNIT, said, column=node.column, end=end, found=node.text, expected=expected
+    )
 
 
 def _judge_depth(root: tree.Expr, text: str) -> None:
