@@ -150,6 +150,11 @@ class PostgresServer:
             process.send_signal(number)
             process.wait(timeout=60)
 
+    def ensure_running(self) -> None:
+        """Starts the server when a test left it stopped."""
+        if self._process is None or self._process.poll() is not None:
+            self.start()
+
     def execute(self, statement: str) -> None:
         """Runs one statement as the superuser, outside a transaction."""
         with closing(psycopg.connect(self.url("postgres"), autocommit=True)) as connection:
@@ -192,6 +197,7 @@ def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
     name = f"test_{os.getpid()}_{next(_numbers)}"
     postgres_server.execute(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}")
     yield postgres_server.url(name)
+    postgres_server.ensure_running()
     postgres_server.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
 
 
@@ -201,4 +207,5 @@ def postgres_empty_url(postgres_server: PostgresServer) -> Iterator[str]:
     name = f"test_{os.getpid()}_{next(_numbers)}"
     postgres_server.execute(f"CREATE DATABASE {name}")
     yield postgres_server.url(name)
+    postgres_server.ensure_running()
     postgres_server.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")

@@ -14,7 +14,7 @@ from alembic.script import ScriptDirectory
 from tests.kit.postgres import PostgresServer
 from xce.wal import schema, sqlite
 from xce.wal.open import bring_up, migrations_folder, open_sqlite
-from xce.wal.port import CUT_KINDS, LogTooNew, LogUnfit
+from xce.wal.port import CUT_KINDS, LogAway, LogTooNew, LogUnfit
 from xce.wal.postgres import connect, open_postgres, place_of
 
 
@@ -137,10 +137,12 @@ def test_the_server_says_how_durable_it_is(postgres_url: str) -> None:
 
 def test_a_database_that_cannot_be_reached_is_one_line_without_the_password(tmp_path: Path) -> None:
     url = f"postgresql://me:secret@/db?host={tmp_path}"
-    with pytest.raises(LogUnfit, match="cannot use the database at postgresql") as refusal:
+    with pytest.raises(LogAway, match=r"cannot reach postgresql\(host=") as refusal:
         open_postgres(url)
     assert "secret" not in str(refusal.value)
     assert "\n" not in str(refusal.value)
+    with pytest.raises(LogUnfit, match="cannot use the database at postgresql: invalid"):
+        open_postgres("postgresql://me?no_such_option=1")
     assert place_of(url) == f"postgresql(host={tmp_path} dbname=db)"
 
 

@@ -148,3 +148,22 @@ def test_a_server_that_dies_breaks_the_log_and_keeps_what_was_appended(
     assert again.lead("home-a", 0, TTL) == 2
     assert again.append(kit.batch(2, 4)).lsn == 4
     again.close()
+
+
+@pytest.mark.postgres
+def test_a_renewal_that_failed_may_be_tried_again_and_an_append_may_not(
+    postgres_server: PostgresServer, postgres_url: str
+) -> None:
+    log = open_postgres(postgres_url)
+    log.lead("home-a", 0, TTL)
+    postgres_server.crash()
+    for fails in (lambda: log.renew(1, 0, TTL), lambda: log.confirm(1)):
+        with pytest.raises(LogBroken):
+            fails()
+    postgres_server.start()
+    log.renew(1, 0, TTL)
+    log.confirm(1)
+    for _again in range(2):
+        with pytest.raises(LogBroken):
+            log.append(kit.batch(1, 1))
+    log.close()

@@ -6,7 +6,8 @@ and memory keep this one contract; `tests/wal` runs the same tests on all three.
 
 How it is used, in order:
   1. `open_log` (open.py). Another process on the same home: `LogHeld`. A schema or a kind that is
-     newer than the code: `LogTooNew`. Settings that would lose commits: `LogUnfit`.
+     newer than the code: `LogTooNew`. Settings that would lose commits: `LogUnfit`. A server that
+     does not answer: `LogAway`, try again.
   2. `lead(holder, now_us, ttl_us)` gives the epoch, one higher at every takeover. A holder that
      finds its own name takes over at once. Every append and renewal names its epoch.
   3. `head()`, the anchor's check (anchor.py), `newest_cut()`, `read(cut.lsn + 1)`: recovery.
@@ -187,6 +188,10 @@ class LogBroken(LogError):
 
 class LogTooNew(LogError):
     """The log was written by a later version of XCE."""
+
+
+class LogAway(LogError):
+    """The database cannot be reached, or is just starting; the same call may be tried again."""
 
 
 class LogUnfit(LogError):

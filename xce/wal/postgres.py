@@ -18,7 +18,7 @@ from psycopg.errors import Diagnostic
 
 from xce.wal import schema
 from xce.wal.open import bring_up
-from xce.wal.port import About, LogBroken, LogHeld, LogUnfit, fenced
+from xce.wal.port import About, LogAway, LogBroken, LogHeld, LogUnfit, fenced
 from xce.wal.sql import AtPoint, guard, no_point
 from xce.wal.write import SqlLog, Work
 
@@ -57,12 +57,18 @@ _FENCED_RECORDS = (
 def connect(url: str) -> psycopg.Connection[tuple[Any, ...]]:
     """A connection of ours; refused in one line when the server cannot be reached."""
     try:
-        given = psycopg.conninfo.conninfo_to_dict(url)
-        options = f"{given.get('options', '')} {_OPTIONS}".strip()
-        return psycopg.connect(url, autocommit=True, **_CONNECT, options=options)
+        return _dial(url)
+    except psycopg.OperationalError as error:
+        raise LogAway(f"cannot reach {place_of(url)}: {' '.join(str(error).split())}") from error
     except psycopg.Error as error:
         reason = " ".join(str(error).split())
         raise LogUnfit(f"cannot use the database at {place_of(url)}: {reason}") from error
+
+
+def _dial(url: str) -> psycopg.Connection[tuple[Any, ...]]:
+    given = psycopg.conninfo.conninfo_to_dict(url)
+    options = f"{given.get('options', '')} {_OPTIONS}".strip()
+    return psycopg.connect(url, autocommit=True, **_CONNECT, options=options)
 
 
 def place_of(url: str) -> str:
@@ -103,7 +109,7 @@ def open_postgres(
 
 
 def _pooled(url: str) -> psycopg.Connection[tuple[Any, ...]]:
-    connection = connect(url)
+    connection = _dial(url)
     connection.autocommit = False
     return connection
 
@@ -139,6 +145,8 @@ class PostgresLog(SqlLog):
     """A log in a PostgreSQL database. Keeps the contract of `port.Log`."""
 
     driver_error = psycopg.Error
+    # Leadership has connections of its own and may be tried again: the row tells how it ended.
+    change_poisons = False
 
     def __init__(
         self,
@@ -186,7 +194,6 @@ class PostgresLog(SqlLog):
         except LogBroken as error:
             if "lock timeout" not in str(error):
                 raise
-            self._broken = ""
             raise LogHeld("the leader is appending and does not come to an end") from error
 
     def _transact(self, epoch: int, work: Work) -> None:

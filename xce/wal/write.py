@@ -7,7 +7,7 @@ no such failure: nothing was written. The head is kept here, and read again at e
 """
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import RLock
 from typing import Any
 
@@ -38,6 +38,8 @@ class SqlLog(SqlAudit):
     """A log in a database. Keeps the contract of `port.Log`; a subclass knows its driver."""
 
     driver_error: type[Exception] = DBAPIError
+    change_poisons = True
+    """Whether a failed change beside the records (a renewal, a truncation) breaks the log, too."""
 
     def __init__(
         self,
@@ -191,8 +193,10 @@ class SqlLog(SqlAudit):
 
     @contextmanager
     def _changing(self, doing: str) -> Iterator[Connection]:
+        """A transaction on what is beside the records: leadership, truncation."""
         self._check_usable()
-        with self._poisoning(), self._reading(doing) as connection, connection.begin():
+        poisoning = self._poisoning() if self.change_poisons else nullcontext()
+        with poisoning, self._reading(doing) as connection, connection.begin():
             yield connection
 
 
