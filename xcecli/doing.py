@@ -203,7 +203,7 @@ def _query(values: dict[str, Any]) -> str:
     parts = [f"stat={','.join(stats)}"] if stats else []
     if values.get("all"):
         parts.append("all=true")
-    parts += [f"{name}={quoted(str(values[name]))}" for name in _FILTERS if values.get(name)]
+    parts += [f"{name}={quoted(str(values[name]))}" for name in _FILTERS if name in values]
     return f"?{'&'.join(parts)}" if parts else ""
 
 
@@ -289,7 +289,7 @@ def wait_for(place: Place, kind: str, name: str, limit_s: float = 0.0) -> int:
         if told["ended"]:
             return _code_of(told, name)
         if end is not None and time.monotonic() >= end:
-            raise Failure(f"{name} has not ended after {limit_s:g} s", say.OWN_FAILURE)
+            raise Failure(f"Job <{name}> has not ended in time", say.OWN_FAILURE)
 
 
 def _code_of(told: dict[str, Any], name: str) -> int:

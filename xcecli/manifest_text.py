@@ -20,6 +20,8 @@ TEXT_BYTES_MAX = 1 << 20
 NODES_MAX = 200_000
 DEPTH_MAX = 32
 
+_CORE = "tag:yaml.org,2002:"
+_TAGS = ("map", "seq", "str", "int", "float", "bool", "null", "timestamp", "merge", "value")
 _INT = re.compile(r"[-+]?(0|[1-9][0-9]*)\Z")
 _FLOAT = re.compile(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\Z")
 _PLAIN = {
@@ -86,6 +88,8 @@ class _Reader:
         at = _at(node)
         if self._count > NODES_MAX or len(path) > DEPTH_MAX:
             raise TextError("too large or nested too deep", *at)
+        if node.tag.removeprefix(_CORE) not in _TAGS:
+            raise TextError(f"the tag {node.tag.replace(_CORE, '!!')} is not known", *at)
         self.values[path] = at
         self.marks.setdefault(path, at)
         if isinstance(node, yaml.MappingNode):
@@ -112,9 +116,7 @@ class _Reader:
 
 def _scalar(node: yaml.ScalarNode) -> Any:
     text = str(node.value)
-    if node.tag.startswith("!"):
-        raise TextError(f"the tag {node.tag} is not known", *_at(node))
-    if node.style is not None:
+    if node.style is not None or node.tag == f"{_CORE}str":
         return text
     if text in _PLAIN:
         return _PLAIN[text]

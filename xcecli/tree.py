@@ -62,7 +62,7 @@ def from_table(name: str, table: Command, act: Act) -> click.Command:
         values = {
             key.removeprefix("_"): list(value) if isinstance(value, tuple) else value
             for key, value in given.items()
-            if value not in (None, False, ())
+            if value is not None and value is not False and value != ()
         }
         return act(values, list(words))
 

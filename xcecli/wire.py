@@ -40,8 +40,8 @@ class Place:
     __slots__ = ("host", "path", "port", "shown", "token")
 
     def __init__(self, home: str = "", url: str = "") -> None:
+        url = url or ("" if home else os.environ.get("XCE_URL", ""))
         home = home or os.environ.get("XCE_HOME", "")
-        url = url if url or home else os.environ.get("XCE_URL", "")
         self.host, self.port, self.token, self.path = "", 0, "", ""
         if url.startswith("unix:"):
             self.path = url.removeprefix("unix:").removeprefix("//")
@@ -56,21 +56,21 @@ class Place:
         host, _, port = rest.rstrip("/").rpartition(":")
         if scheme != "http" or not host or not port.isdigit():
             raise Failure(f"XCE_URL: {url!r} is neither http://HOST:PORT nor unix:PATH", USAGE)
-        self.host, self.port = host.strip("[]"), int(port)
+        self.host, self.port = host, int(port)
         self.token = os.environ.get("XCE_TOKEN", "") or _token(os.path.join(home, TOKEN))
 
     def connect(self) -> socket.socket:
         """A connection; NotReached says that nothing was sent."""
+        family = socket.AF_UNIX if self.path else socket.AF_INET
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        sock.settimeout(CONNECT_S)
         try:
-            if self.path:
-                sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-                sock.settimeout(CONNECT_S)
-                sock.connect(self.path)
-            else:
-                sock = socket.create_connection((self.host, self.port), CONNECT_S)
+            sock.connect(self.path or (self.host, self.port))
         except PermissionError:
+            sock.close()
             raise Failure(f"{self.shown} may not be opened by you", NOT_ALLOWED) from None
         except OSError as error:
+            sock.close()
             raise NotReached(error.strerror or str(error)) from None
         return sock
 

@@ -97,19 +97,23 @@ def _refused(file: str, source: str, marked: Marked, answer: tuple[int, dict[str
     from xcecli.lint import report
 
     status, told = answer
-    pointer = str(told.get("pointer") or "")
-    steps = [int(step) if step.isdigit() else step for step in pointer.split("/")[1:]]
-    if not steps or tuple(steps) not in marked.marks:
-        return say.failure_of(status, told, "Group not submitted.")
-    fault = Fault(
-        code=str(told["code"]),
-        path=tuple(steps),
-        message=str(told["detail"]),
-        hint=str(told.get("hint") or ""),
-        text=str(told.get("text") or ""),
-        column=int(told.get("column") or 0),
-    )
-    return Failure(report(file, source, marked, fault), say.exit_code_of(status))
+    lines = []
+    for error in told.get("errors") or [told]:
+        pointer = str(error.get("pointer") or "")
+        path = tuple(int(step) if step.isdigit() else step for step in pointer.split("/")[1:])
+        if not path or path not in marked.marks:
+            return say.failure_of(status, told, "Group not submitted.")
+        fault = Fault(
+            code=str(error["code"]),
+            path=path,
+            message=str(error["detail"]),
+            expected=str(error.get("expected") or ""),
+            hint=str(error.get("hint") or ""),
+            text=str(error.get("text") or ""),
+            column=int(error.get("column") or 0),
+        )
+        lines.append(report(file, source, marked, fault))
+    return Failure("\n".join(lines), say.exit_code_of(status), "nothing was submitted")
 
 
 def _tell_dry_run(values: dict[str, Any], told: dict[str, Any]) -> int:
@@ -263,7 +267,7 @@ def _member(member: dict[str, Any]) -> list[str]:
 @command("kill", "  xcecli group kill g7", formats=False)
 @click.argument("names", nargs=-1, required=True, metavar="GROUP...")
 def group_kill(values: dict[str, Any], names: tuple[str, ...]) -> int:
-    """End gangs."""
+    """End gangs: what runs of them is stopped."""
     return doing.kill(values, list(names))
 
 
