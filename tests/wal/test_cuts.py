@@ -78,6 +78,26 @@ def test_a_cut_row_written_twice_is_replaced(place: Place) -> None:
     assert [row.body for row in log.cut_rows(cut)] == [b"new"]
 
 
+def test_the_last_of_equal_keys_in_one_batch_wins(place: Place) -> None:
+    log, epoch = led(place, 1)
+    rows = tuple(kit.cut_row("job", "1", 1, body) for body in (b"old", None, b"new"))
+    answers = (kit.answer("k1", 1, b"1"), kit.answer("k1", 1, b"2"))
+    log.append(Batch(epoch=epoch, cut_rows=rows, answers=answers, cut_close=kit.close_cut(1, 1)))
+    cut = log.newest_cut()
+    assert cut is not None
+    assert [row.body for row in log.cut_rows(cut)] == [b"new"]
+    assert log.answer(1000, "k1") == answers[1]
+
+
+def test_a_batch_may_hold_nothing_but_tombstones(place: Place) -> None:
+    log, epoch = led(place, 1)
+    log.append(Batch(epoch=epoch, cut_rows=(kit.cut_row("job", "1", 1, None),)))
+    log.append(Batch(epoch=epoch, cut_close=kit.close_cut(1, 0)))
+    cut = log.newest_cut()
+    assert cut is not None
+    assert list(log.cut_rows(cut)) == []
+
+
 def test_a_cut_can_be_closed_at_a_record_of_its_own_batch(place: Place) -> None:
     log, epoch = led(place, 0)
     batch = Batch(

@@ -10,6 +10,7 @@ from tests.wal import kit
 from tests.wal.conftest import Place
 from xce.wal.port import Batch, Fenced, LogBroken, LogHeld
 from xce.wal.postgres import PostgresLog, open_postgres
+from xce.wal.write import Work
 
 TTL = 10 * kit.SECOND_US
 
@@ -110,7 +111,7 @@ def test_a_renewal_goes_through_between_appends_of_another_thread(postgres_url: 
 @pytest.mark.postgres
 def test_a_warning_at_the_commit_makes_the_outcome_unknown(postgres_url: str) -> None:
     class Warned(PostgresLog):
-        def _transact(self, epoch: int, work: list[tuple[str, list[tuple[object, ...]]]]) -> None:
+        def _transact(self, epoch: int, work: Work) -> None:
             self._at_point = lambda _name: self._appending.execute(
                 "DO $$ BEGIN RAISE WARNING 'canceling wait for synchronous replication'; END $$"
             )

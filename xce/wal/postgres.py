@@ -8,6 +8,7 @@ commit whose wait for a standby was cancelled counts as unknown, because the ser
 in a warning.
 """
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -15,6 +16,7 @@ import psycopg
 import sqlalchemy as sa
 from psycopg import sql as text
 from psycopg.errors import Diagnostic
+from sqlalchemy.dialects import postgresql
 
 from xce.wal import schema
 from xce.wal.open import bring_up
@@ -23,7 +25,6 @@ from xce.wal.sql import AtPoint, guard, no_point
 from xce.wal.write import SqlLog, Work
 
 OLDEST = 140_000
-_INSERTS = schema.insert_texts("%s")
 _OPTIONS = "-c lock_timeout=5000 -c idle_in_transaction_session_timeout=10000"
 _CONNECT: dict[str, Any] = {
     "connect_timeout": 5,
@@ -43,14 +44,22 @@ _SETTINGS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("in_hot_standby", ("off",)),
 )
 _UPGRADE_LOCK = 0x58434531
-_RECORD_TYPES = (
-    "bigint", "bigint", "bigint", "text", "bigint", "text", "text", "text", "bytea", "bytea"
-)  # fmt: skip
 _FENCE = "SELECT 1 FROM leader WHERE id = 1 AND epoch = %s FOR SHARE"
+
+
+def _columns(table: sa.Table) -> str:
+    """All rows of a table's part of a batch as one set: an array per column."""
+    dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
+    kinds = [column.type.compile(dialect).split(" COLLATE")[0] for column in table.columns]
+    return "unnest(" + ", ".join(f"%b::{kind}[]" for kind in kinds) + ")"
+
+
+_INSERTS = {
+    name: f"INSERT INTO {name} SELECT * FROM {_columns(schema.METADATA.tables[name])} AS u {clause}"
+    for name, clause in schema.CONFLICTS.items()
+}
 _FENCED_RECORDS = (
-    f"WITH l AS ({_FENCE}) INSERT INTO record SELECT u.* FROM l, unnest("
-    + ", ".join(f"%b::{kind}[]" for kind in _RECORD_TYPES)
-    + ") AS u"
+    f"WITH l AS ({_FENCE}) INSERT INTO record SELECT u.* FROM l, {_columns(schema.RECORD)} AS u"
 )
 
 
@@ -202,16 +211,16 @@ class PostgresLog(SqlLog):
         with connection.transaction():
             self._fence_and_insert_records(epoch, work[0][1])
             self._at_point("log.begun")
-            with connection.cursor() as cursor:
-                for table, rows in work[1:]:
-                    if rows:
-                        cursor.executemany(_INSERTS[table], rows)
+            for table, rows in work[1:]:
+                if rows:
+                    columns = [list(column) for column in zip(*rows, strict=True)]
+                    connection.execute(_INSERTS[table], columns)
             self._at_point("log.written")
         if self._doubt:
             raise LogBroken(f"the server warned at the commit: {self._doubt}")
         self._at_point("log.committed")
 
-    def _fence_and_insert_records(self, epoch: int, rows: list[tuple[Any, ...]]) -> None:
+    def _fence_and_insert_records(self, epoch: int, rows: Sequence[tuple[Any, ...]]) -> None:
         """One statement that holds the leader's row and inserts only when it has the epoch."""
         if rows:
             columns = [list(column) for column in zip(*rows, strict=True)]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Select, and_, func, select
+from sqlalchemy import Connection, Engine, Select, func, select, tuple_
 from sqlalchemy.exc import DBAPIError
 
 from xce.model.records import Record
@@ -187,29 +187,32 @@ class SqlReader:
     def cut_rows(self, cut: Cut) -> Iterator[LiveRow]:
         """The newest row of each entity at the cut."""
         for kind in schema.CUT_TABLES:
-            after = ""
-            while page := self._cut_page(kind, cut.lsn, after):
-                for entity, body in page:
-                    yield LiveRow(kind=kind, id=entity, body=bytes(body))
-                after = page[-1][0]
+            newest: tuple[str, bytes | None] | None = None
+            for entity, body in self._cut_versions(kind, cut.lsn):
+                if newest is not None and newest[0] != entity and newest[1] is not None:
+                    yield LiveRow(kind=kind, id=newest[0], body=newest[1])
+                newest = entity, body
+            if newest is not None and newest[1] is not None:
+                yield LiveRow(kind=kind, id=newest[0], body=newest[1])
 
-    def _cut_page(self, kind: str, cut_lsn: int, after: str) -> list[tuple[str, bytes]]:
+    def _cut_versions(self, kind: str, cut_lsn: int) -> Iterator[tuple[str, bytes | None]]:
+        """All versions up to a cut, by id and then age, in pages along the primary key."""
         table = schema.CUT_TABLES[kind]
-        newest = (
-            select(table.c.id, func.max(table.c.cut_lsn).label("cut_lsn"))
-            .where(table.c.cut_lsn <= cut_lsn, table.c.id > after)
-            .group_by(table.c.id)
-            .subquery()
-        )
-        query = (
-            select(table.c.id, table.c.body)
-            .join(newest, and_(newest.c.id == table.c.id, newest.c.cut_lsn == table.c.cut_lsn))
-            .where(table.c.body.is_not(None))
-            .order_by(table.c.id)
-            .limit(PAGE * 4)
-        )
-        with self._reading("reading a cut") as connection:
-            return [(row[0], row[1]) for row in connection.execute(query)]
+        after = ("", 0)
+        while True:
+            query = (
+                select(table.c.id, table.c.cut_lsn, table.c.body)
+                .where(tuple_(table.c.id, table.c.cut_lsn) > after, table.c.cut_lsn <= cut_lsn)
+                .order_by(table.c.id, table.c.cut_lsn)
+                .limit(PAGE * 4)
+            )
+            with self._reading("reading a cut") as connection:
+                page = connection.execute(query).all()
+            for entity, _, body in page:
+                yield entity, bytes(body) if body is not None else None
+            if len(page) < PAGE * 4:
+                return
+            after = (page[-1][0], page[-1][1])
 
     def history(self, entity: str) -> HistoryRow | None:
         """Finished work by its id."""

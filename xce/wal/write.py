@@ -6,7 +6,7 @@ it takes nothing more, and whoever owns it recovers from what the database then 
 no such failure: nothing was written. The head is kept here, and read again at each `lead`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import RLock
 from typing import Any
@@ -30,7 +30,7 @@ from xce.wal.port import (
 )
 from xce.wal.sql import AtPoint, SqlAudit, guard
 
-Work = list[tuple[str, list[tuple[Any, ...]]]]
+Work = list[tuple[str, Sequence[tuple[Any, ...]]]]
 """Rows to insert, by table, in the order of writing; records come first."""
 
 
@@ -201,26 +201,29 @@ class SqlLog(SqlAudit):
 
 
 def _work(batch: Batch, rows: list[Row]) -> Work:
-    """The rows of a batch by table; the closing of a cut is added by the log."""
+    """The rows of a batch by table, each key once, the last one given; the closing of a cut is
+    added by the log."""
+    answers = {(a.owner, a.key): (a.owner, a.key, a.digest, a.lsn, a.body) for a in batch.answers}
+    history = {h.entity: (h.entity, h.finished_us, h.owner, h.lsn, h.body) for h in batch.history}
     stories = [
         (entity, record.lsn)
         for record in batch.records
         for entity in dict.fromkeys(record.entities)
     ]
-    work: Work = [
-        ("record", [tuple(row) for row in rows]),
-        ("story", [tuple(story) for story in stories]),
-        ("blob", list(batch.blobs.items())),
-        ("answer", [(a.owner, a.key, a.digest, a.lsn, a.body) for a in batch.answers]),
-        ("history", [(h.entity, h.finished_us, h.owner, h.lsn, h.body) for h in batch.history]),
-    ]
-    by_kind: dict[str, list[tuple[Any, ...]]] = {}
+    by_kind: dict[str, dict[tuple[str, int], tuple[Any, ...]]] = {}
     for row in batch.cut_rows:
         if row.kind not in schema.CUT_TABLES:
             raise LogMisuse(f"a cut has no table for {row.kind!r}")
         values = (row.id, row.cut_lsn, row.state, row.owner, row.body)
-        by_kind.setdefault(row.kind, []).append(values)
-    return [*work, *by_kind.items()]
+        by_kind.setdefault(row.kind, {})[row.id, row.cut_lsn] = values
+    return [
+        ("record", [tuple(row) for row in rows]),
+        ("story", stories),
+        ("blob", list(batch.blobs.items())),
+        ("answer", list(answers.values())),
+        ("history", list(history.values())),
+        *((kind, list(found.values())) for kind, found in by_kind.items()),
+    ]
 
 
 def _delete_records(connection: Connection, upto_lsn: int, limit: int) -> int:
