@@ -1,0 +1,309 @@
+"""Random worlds around the core: `python -m tests.core.walk --worlds 2000 [--seed N] [--crash 50]`.
+
+A walk draws a cluster, submissions, what launches and providers do, mishaps and weather from one
+seed, plays it to the end and then asks for the whole truth: every acknowledged job reached one
+end, nothing is held, the log folds to the live state. What is broken on the way raises at once.
+"""
+
+import argparse
+import random
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable
+
+from tests.kit.agents import Life, Provision
+from tests.kit.words import (
+    ANNA,
+    BERT,
+    GB,
+    OPS,
+    SETTINGS,
+    gang,
+    gpus,
+    job,
+    machine,
+    port,
+    role,
+    settings,
+)
+from tests.kit.world import Weather, World
+from xce.controller.core import commands as c
+from xce.controller.core.encode import digest
+from xce.controller.recover import recover
+from xce.model.config import SECOND_US, RetryConfig
+from xce.model.group import Backoff, FailureRule, Readiness
+from xce.model.job import ClaimTemplate
+from xce.wal.memory import MemoryLog
+
+WEATHERS = (
+    Weather(),
+    Weather(twice=200, line_us=(100, 5_000)),
+    Weather(lost=80, twice=200, torn=300, slow=30, between=300, line_us=(100, 20_000)),
+)
+MINUTE_US = 60 * SECOND_US
+
+
+class Walk:
+    """One world and the chance that plays with it."""
+
+    def __init__(self, seed: int, crash_per_1000: int = 0) -> None:
+        self.chance = random.Random(seed * 7919 + 1)
+        count = self.chance.choice((1, 2, 3, 4))
+        gpu_count = self.chance.choice((0, 2, 4))
+        hosts = {f"n{i + 1}": machine(4, gpu_count, mem=16 * GB) for i in range(count)}
+        config = settings(
+            host_grace_us=40 * SECOND_US,
+            start_retries=RetryConfig(max=3, first_us=SECOND_US, factor=2, cap_us=5 * SECOND_US),
+        )
+        self.world = World(hosts, seed, config, self.chance.choice(WEATHERS))
+        self.world.scripts.default = self._life
+        self.gpu_count = gpu_count
+        self.crash_per_1000 = crash_per_1000
+        self.calm = False
+        self.world.crash = self._crash
+
+    def _crash(self, name: str) -> bool:
+        if self.calm or not self.crash_per_1000:
+            return False
+        return self.chance.randrange(1000) < self.crash_per_1000
+
+    def _life(self, name: str, attempt: int) -> Life:
+        chance = self.chance
+        if self.calm:
+            return Life(run_us=SECOND_US)
+        return Life(
+            prepare=chance.choices(("ok", "fail", "hang"), (90, 6, 2))[0],
+            prepare_us=chance.choice((500, 3_000, 200_000, 2_000_000)),
+            run_us=chance.choice((1_000, 50_000, SECOND_US, 20 * SECOND_US, 90 * SECOND_US)),
+            code=chance.choices((0, 1, 3), (80, 12, 8))[0],
+            signal=chance.choices((0, 9), (95, 5))[0],
+            ready_us=chance.choice((1_000, SECOND_US)),
+        )
+
+    # -- what is submitted ---------------------------------------------------------------------
+    def submit(self) -> None:
+        """Something new."""
+        actor = self.chance.choice((ANNA, BERT))
+        if self.chance.random() < 0.5:
+            tasks = self.chance.choice((1, 1, 2, 4, 6))
+            resreq = self.chance.choice(("", "span[hosts=1]", "span[ptile=1]", "rusage[mem=2GB]"))
+            held = self.chance.random() < 0.1
+            self._ask(job(tasks, resreq, actor, held=held))
+        else:
+            self._ask(self._gang(actor))
+
+    def _gang(self, actor: c.Actor) -> c.SubmitGroup:
+        chance = self.chance
+        claims: tuple[ClaimTemplate, ...] = ()
+        if self.gpu_count and chance.random() < 0.6:
+            claims = (gpus(chance.choice((1, 2))),)
+        if chance.random() < 0.4:
+            claims += (ClaimTemplate(name="scratch", type="directory", size_bytes=GB),)
+        ready = chance.choice(
+            (Readiness(), Readiness(kind="done"), Readiness(kind="port", port="rendezvous"))
+        )
+        count = chance.choice((1, 2, 3))
+        roles = [
+            role("launcher", 1, ready=ready),
+            role(
+                "worker",
+                count,
+                min=chance.randint(1, count),
+                tasks=chance.choice((1, 2)),
+                claims=claims,
+                depends_on=("launcher",) if chance.random() < 0.5 else (),
+                run=chance.choice(("once", "task", "host")),
+            ),
+        ]
+        rules = (
+            FailureRule(
+                reasons=("host_lost",), action="restart_group", backoff=Backoff(first_us=SECOND_US)
+            ),
+            FailureRule(codes=((1, 1),), action="restart_group", max_times=2),
+            FailureRule(codes=((3, 3),), action="tolerate", max_times=chance.choice((-1, 1))),
+        )
+        return gang(
+            *roles,
+            actor=actor,
+            rules=rules[: chance.choice((0, 3))],
+            claims=(port(),),
+            retries=RetryConfig(max=3, first_us=SECOND_US, factor=2, cap_us=5 * SECOND_US),
+            placement_timeout_us=chance.choice((0, 0, 5 * MINUTE_US)),
+            ready_timeout_us=chance.choice((300 * SECOND_US, 2 * SECOND_US)),
+            barrier_timeout_us=chance.choice((60 * SECOND_US, SECOND_US)),
+        )
+
+    def _ask(self, command: c.Command) -> None:
+        world = self.world
+
+        def tell(answer: object) -> None:
+            body = getattr(answer, "body", None)
+            if body:
+                world.ledger.acknowledged(body)
+
+        world.inbox.append((command, tell))
+        world.turn()
+
+    # -- mishaps -------------------------------------------------------------------------------
+    def mishap(self) -> None:
+        """One thing that somebody does or that goes wrong."""
+        acts: tuple[tuple[int, Callable[[], None]], ...] = (
+            (30, self.submit),
+            (14, self.kill),
+            (6, self.hold),
+            (10, self.mute),
+            (14, self.unmute),
+            (6, self.restart),
+            (5, self.reboot),
+            (3, self.lost),
+            (6, self.world.change_leader),
+            (4, self.leaderless),
+            (4, self.drain),
+            (6, self.world.cut),
+            (4, self.provider),
+        )
+        weights = [weight for weight, _ in acts]
+        self.chance.choices([act for _, act in acts], weights)[0]()
+
+    def _host(self) -> str:
+        return self.chance.choice(sorted(self.world.agents))
+
+    def kill(self) -> None:
+        """Somebody kills a job or a gang."""
+        state = self.world.state
+        if state.groups and self.chance.random() < 0.5:
+            self._ask(c.Kill(actor=OPS, group=self.chance.choice(sorted(state.groups))))
+        elif state.jobs:
+            self._ask(c.Kill(actor=OPS, job=self.chance.choice(sorted(state.jobs))))
+
+    def hold(self) -> None:
+        """Somebody holds a job or lets it go."""
+        if self.world.state.jobs:
+            key = self.chance.choice(sorted(self.world.state.jobs))
+            self._ask(c.HoldJob(actor=OPS, job=key, hold=self.chance.random() < 0.4))
+
+    def mute(self) -> None:
+        """A line is cut."""
+        self.world.mute(self._host())
+
+    def unmute(self) -> None:
+        """A line is back."""
+        self.world.unmute(self._host())
+
+    def restart(self) -> None:
+        """An agent restarts."""
+        self.world.agents[self._host()].restart()
+
+    def reboot(self) -> None:
+        """A machine restarts."""
+        self.world.agents[self._host()].reboot()
+
+    def lost(self) -> None:
+        """An operator says that a silent host is dead, and it is."""
+        name = self._host()
+        if self.world.state.hosts.get(name) and self.world.state.hosts[name].liveness != "UP":
+            self.world.lose(name)
+
+    def leaderless(self) -> None:
+        """Nobody leads for a while."""
+        self.world.die()
+        self.world.run(self.chance.choice((SECOND_US, 20 * SECOND_US, 90 * SECOND_US)))
+        self.world.lead()
+
+    def drain(self) -> None:
+        """An operator closes or opens a host."""
+        event = self.chance.choice(("drain", "open", "open", "close"))
+        self._ask(c.HostEvent(actor=OPS, host=self._host(), event=event))
+
+    def provider(self) -> None:
+        """Providers begin to do otherwise."""
+        how = self.chance.choice(("ok", "fail", "hang"))
+        release = self.chance.choice(("ok", "ok", "hang"))
+        self.world.scripts.provisions["rendezvous"] = Provision(how=how, release=release)
+
+    # -- the whole -----------------------------------------------------------------------------
+    def play(self, mishaps: int) -> None:
+        """Begin, go through mishaps, settle, and ask for the whole truth."""
+        world = self.world
+        world.run(SECOND_US)
+        for _ in range(mishaps):
+            self.mishap()
+            world.run(self.chance.choice((0, 500, 2_000, 30_000, SECOND_US, 10 * SECOND_US)))
+        self.settle()
+        world.ledger.assert_whole()
+        again, _ = recover(MemoryLog(world.store))
+        again.epoch = world.state.epoch
+        assert digest(again) == digest(world.state), "the log folds to another state"
+
+    def settle(self) -> None:
+        """Everything is mended, what is held is let go; all must come to an end."""
+        world = self.world
+        self.calm = True
+        world.scripts.provisions.clear()
+        for name in sorted(world.agents):
+            world.unmute(name)
+            self._ask(c.HostEvent(actor=OPS, host=name, event="open"))
+            world.agents[name].restart()
+        for name in sorted(world.agents):
+            for here in world.agents[name].attachments.values():
+                if here.phase == "releasing":
+                    here.phase = "released"
+                    world.agents[name]._tell(here, "released")
+        for key in sorted(world.state.jobs):
+            if world.state.jobs[key].state == "HELD":
+                self._ask(c.HoldJob(actor=OPS, job=key, hold=False))
+        world.run(10 * MINUTE_US)
+        for key in sorted(world.state.jobs):
+            if world.state.jobs[key].state == "PENDING":
+                self._ask(c.Kill(actor=OPS, job=key))
+        world.rest(40 * MINUTE_US)
+
+
+def play(seed: int, crash_per_1000: int = 0, mishaps: int = 25) -> Walk:
+    """One world from its seed to its end."""
+    walk = Walk(seed, crash_per_1000)
+    walk.play(mishaps)
+    return walk
+
+
+def main() -> int:
+    """Many worlds; prints what went wrong by seed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.core.walk")
+    parser.add_argument("--worlds", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--crash", type=int, default=0, help="of 1000 named points passed")
+    parser.add_argument("--mishaps", type=int, default=25)
+    parser.add_argument("--verbose", action="store_true")
+    asked = parser.parse_args()
+    began, failures, kinds = time.monotonic(), Counter[str](), Counter[str]()
+    moves: Counter[tuple[str, str]] = Counter()
+    crashes = 0
+    for seed in range(asked.seed, asked.seed + asked.worlds):
+        try:
+            walk = play(seed, asked.crash, asked.mishaps)
+            kinds += walk.world.ledger.kinds
+            moves += walk.world.ledger.moves
+            crashes += walk.world.crashes
+        except Exception as error:
+            text = f"{type(error).__name__}: {error}"
+            key = "".join("#" if one.isdigit() else one for one in text)[:110]
+            if not failures[key] or asked.verbose:
+                print(f"seed {seed}: {text[:300]}")
+                if asked.verbose:
+                    traceback.print_exc()
+            failures[key] += 1
+    for key, times in failures.most_common():
+        print(f"{times:5}  {key}")
+    print(dict(sorted(kinds.items())))
+    print({f"{what} {event}": n for (what, event), n in sorted(moves.items()) if event})
+    print(f"{asked.worlds} worlds, {sum(failures.values())} failed, {crashes} crashes, "
+          f"{time.monotonic() - began:.1f} s")  # fmt: skip
+    return 1 if failures else 0
+
+
+__all__ = ["SETTINGS", "Walk", "play"]
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,357 @@
+"""Simulated hosts: an agent that follows orders as the real one does, on the virtual clock.
+
+What it must do on the host is durable here: targets, phases and outcomes survive a restart of the
+agent (`restart`), nothing but the log of what was executed survives a reboot. The world delays,
+repeats and reorders what goes over the line. `Life` and `Provision` say what a launch or a claim
+is going to do; the world asks `world.life(...)` and `world.provision(...)` for them.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from xce.dispatch import protocol as p
+from xce.model.host import HostFacts
+
+if TYPE_CHECKING:
+    from tests.kit.world import World
+
+RESEND_US = 1_000_000
+LEVEL = {p.PREPARED: 1, p.READY: 1, p.RUNNING: 2, p.GONE: 3}
+ALIVE = ("preparing", "armed", "running", "stopping")
+
+
+@dataclass(frozen=True)
+class Life:
+    """What a launch does. `prepare`: ok, fail or hang; `run_us` None runs until it is stopped."""
+
+    prepare: str = "ok"
+    prepare_us: int = 2_000
+    run_us: int | None = 1_000_000
+    code: int = 0
+    signal: int = 0
+    ready_us: int = 100_000
+    kill_us: int = 5_000
+
+
+@dataclass(frozen=True)
+class Provision:
+    """What a provider does with a claim: ok, fail or hang."""
+
+    how: str = "ok"
+    after_us: int = 3_000
+    release: str = "ok"
+    message: str = "the provider said no"
+
+
+@dataclass
+class LaunchHere:
+    """A launch as the host knows it."""
+
+    number: int
+    generation: int
+    phase: str = "new"
+    level: int = 0
+    task: p.Task | None = None
+    life: Life = field(default_factory=Life)
+    attempt: int = 0
+    started_us: int = 0
+    outcome: dict[str, Any] | None = None
+
+
+@dataclass
+class AttachmentHere:
+    """An attachment as the host knows it."""
+
+    order: p.AttachmentOrder
+    phase: str = "new"
+    level: int = 0
+    value: str = ""
+
+
+class SimAgent:
+    """One host with its agent."""
+
+    def __init__(self, world: "World", name: str, facts: HostFacts) -> None:
+        self.world, self.name, self.facts = world, name, facts
+        self.boot, self.life, self.epoch, self.incarnation, self.stamp = 1, 1, 0, 0, 0
+        self.muted = self.registering = self.polling = False
+        self.seq = 0
+        self.outbox: dict[int, p.Report] = {}
+        self.launches: dict[int, LaunchHere] = {}
+        self.attachments: dict[int, AttachmentHere] = {}
+        self._flushing = self._resending = False
+
+    # -- the line ------------------------------------------------------------------------------
+    def pump(self) -> None:
+        """Keep a registration or a poll under way."""
+        if self.muted:
+            return
+        if not self.incarnation:
+            if not self.registering:
+                self.registering = True
+                self.world.deliver(self.world.take_register, self.name, self.boot_id, self.life)
+                self.world.after(2_000_000, self._register_again, self.life)
+            return
+        if not self.polling:
+            self.world.take_poll(self)
+
+    @property
+    def boot_id(self) -> str:
+        """The boot as the host names it."""
+        return f"{self.name}-boot-{self.boot}"
+
+    def _register_again(self, life: int) -> None:
+        if life == self.life and not self.incarnation:
+            self.registering = False
+            self.pump()
+
+    def registered(self, life: int, epoch: int, incarnation: int) -> None:
+        """The controller's answer to a registration."""
+        if life != self.life or self.muted or epoch < self.epoch:
+            return
+        self.registering = False
+        self.epoch, self.incarnation, self.stamp = epoch, incarnation, 0
+        self.reconcile(0)
+
+    def answered(self, life: int, incarnation: int, orders: p.Orders) -> None:
+        """The controller's answer to a poll; may come twice or late."""
+        if life != self.life or self.muted:
+            return
+        self.polling = False
+        if orders.epoch < self.epoch or incarnation != self.incarnation:
+            return
+        self.epoch = orders.epoch
+        if orders.register:
+            self.incarnation, self.registering = 0, False
+            return
+        for order in orders.orders:
+            if isinstance(order, p.LaunchOrder):
+                self.obey_launch(order)
+            else:
+                self.obey_attachment(order)
+        self.stamp = max(self.stamp, orders.stamp) if orders.orders else orders.stamp
+        if orders.reconcile:
+            self.reconcile(orders.question)
+
+    def put(self, kind: Any, **fields: Any) -> None:
+        """One more report to be told until it is taken."""
+        self.seq += 1
+        self.outbox[self.seq] = kind(seq=self.seq, **fields)
+        self._flush_soon()
+
+    def _flush_soon(self) -> None:
+        if not self._flushing:
+            self._flushing = True
+            self.world.after(self.world.line_us(), self._flush, self.life)
+
+    def _flush(self, life: int) -> None:
+        if life != self.life:
+            return
+        self._flushing = False
+        if not self.outbox:
+            return
+        if self.incarnation and not self.muted:
+            reports = tuple(self.outbox[seq] for seq in sorted(self.outbox))
+            self.world.send_reports(self, self.world.torn(reports))
+        if not self._resending:
+            self._resending = True
+            self.world.after(RESEND_US, self._resend, self.life)
+
+    def _resend(self, life: int) -> None:
+        if life == self.life:
+            self._resending = False
+            self._flush(life)
+
+    def taken(self, life: int, incarnation: int, seqs: tuple[int, ...], register: bool) -> None:
+        """What the controller took, after its commit."""
+        if life != self.life or self.muted:
+            return
+        for seq in seqs:
+            report = self.outbox.pop(seq, None)
+            if isinstance(report, p.Ended) and report.launch in self.launches:
+                self.launches[report.launch].phase = "over"
+        if register and incarnation == self.incarnation:
+            self.incarnation, self.registering = 0, False
+            self.pump()
+
+    def reconcile(self, question: int) -> None:
+        """List what is alive; outcomes before it, what the log may have missed behind it."""
+        alive = [one for one in self.launches.values() if one.phase in ALIVE]
+        there = [one for one in self.attachments.values() if one.phase not in ("new", "released")]
+        found = tuple(
+            p.LaunchFound(launch=one.number, generation=one.generation, state=one.phase)
+            for one in sorted(alive, key=lambda one: one.number)
+        )
+        attached = tuple(
+            p.AttachmentFound(
+                attachment=one.order.attachment,
+                generation=one.order.generation,
+                state=one.phase,
+                value=one.value,
+            )
+            for one in sorted(there, key=lambda one: one.order.attachment)
+        )
+        self.put(p.Reconciled, question=question, launches=found, attachments=attached)
+        for one in alive:
+            if one.phase == "armed":
+                self.put(p.Armed, launch=one.number, generation=one.generation)
+            elif one.started_us:
+                self._put_started(one)
+
+    # -- launches ------------------------------------------------------------------------------
+    def obey_launch(self, order: p.LaunchOrder) -> None:
+        """Raise the launch's level; never lower it."""
+        known = LaunchHere(order.launch, order.generation, attempt=order.attempt)
+        here = self.launches.setdefault(order.launch, known)
+        here.level = max(here.level, LEVEL[order.target])
+        here.task = here.task or order.task
+        if here.level == LEVEL[p.GONE]:
+            self._stop(here)
+        elif here.phase == "new" and here.task is not None:
+            here.phase = "preparing"
+            here.life = self.world.life(here.task.job, here.attempt, here.number)
+            self.world.occupy(self, here)
+            if here.life.prepare != "hang":
+                self.world.after(here.life.prepare_us, self._prepared, here, self.boot)
+        elif here.phase == "armed" and here.level == LEVEL[p.RUNNING]:
+            self._start(here)
+
+    def _prepared(self, here: LaunchHere, boot: int) -> None:
+        if boot != self.boot or here.phase != "preparing":
+            return
+        if here.life.prepare == "fail":
+            self._over(here, how="aborted", cause_of_end="prepare_failed", ran="no")
+            return
+        here.phase = "armed"
+        if here.level == LEVEL[p.RUNNING]:
+            self._start(here)
+        else:
+            self.put(p.Armed, launch=here.number, generation=here.generation)
+
+    def _start(self, here: LaunchHere) -> None:
+        here.phase, here.started_us = "running", self.world.now_us
+        self.world.execute(self, here)
+        self._put_started(here)
+        if here.life.run_us is not None:
+            self.world.after(here.life.run_us, self._exits, here, self.boot)
+        if here.task is not None and here.task.ready_port:
+            self.world.after(here.life.ready_us, self._ready, here, self.boot)
+
+    def _put_started(self, here: LaunchHere) -> None:
+        self.put(p.Started, launch=here.number, generation=here.generation, at_us=here.started_us)
+
+    def _ready(self, here: LaunchHere, boot: int) -> None:
+        if boot == self.boot and here.phase == "running":
+            self.put(p.Probed, launch=here.number, generation=here.generation)
+
+    def _exits(self, here: LaunchHere, boot: int) -> None:
+        if boot != self.boot or here.phase not in ("running", "stopping"):
+            return
+        how, code = (
+            ("signalled", here.life.signal) if here.life.signal else ("exited", here.life.code)
+        )
+        self._over(here, how=how, code=code, ran="yes")
+
+    def _stop(self, here: LaunchHere) -> None:
+        if here.phase in ("new", "preparing", "armed"):
+            self._over(here, how="aborted", cause_of_end="stopped", ran="no")
+        elif here.phase == "running":
+            here.phase = "stopping"
+            self.world.after(here.life.kill_us, self._killed, here, self.boot)
+        elif here.phase == "over":
+            self._over(here, **(here.outcome or {}))
+
+    def _killed(self, here: LaunchHere, boot: int) -> None:
+        if boot == self.boot and here.phase == "stopping":
+            self._over(here, how="signalled", code=15, cause_of_end="stopped", ran="yes")
+
+    def _over(self, here: LaunchHere, **outcome: Any) -> None:
+        here.outcome = outcome
+        here.phase = "ended"
+        self.world.vacate(self, here)
+        self.put(
+            p.Ended,
+            launch=here.number,
+            generation=here.generation,
+            started_us=here.started_us,
+            ended_us=self.world.now_us,
+            **outcome,
+        )
+
+    # -- attachments ---------------------------------------------------------------------------
+    def obey_attachment(self, order: p.AttachmentOrder) -> None:
+        """Bring an attachment up, or take it down for ever."""
+        here = self.attachments.setdefault(order.attachment, AttachmentHere(order))
+        here.level = max(here.level, LEVEL[order.target])
+        does = self.world.provision(here.order.name)
+        if here.level == LEVEL[p.GONE]:
+            if here.phase == "released":
+                self._tell(here, "released")
+            elif here.phase != "releasing":
+                here.phase = "releasing"
+                if does.release == "ok":
+                    self.world.after(does.after_us, self._released, here, self.boot)
+        elif here.phase == "new":
+            here.phase = "provisioning"
+            if does.how != "hang":
+                self.world.after(does.after_us, self._provided, here, does, self.boot)
+
+    def _provided(self, here: AttachmentHere, does: Provision, boot: int) -> None:
+        if boot != self.boot or here.phase != "provisioning":
+            return
+        if does.how == "fail":
+            here.phase = "failed"
+            self._tell(here, "failed", message=does.message)
+            return
+        here.phase = "ready"
+        own = dict(here.order.parameters)
+        here.value = f"{own.get('address', self.name)}:{own.get('port', '')}"
+        self._tell(here, "ready", value=here.value)
+
+    def _released(self, here: AttachmentHere, boot: int) -> None:
+        if boot == self.boot and here.phase == "releasing":
+            here.phase = "released"
+            self._tell(here, "released")
+
+    def _tell(self, here: AttachmentHere, outcome: str, **rest: str) -> None:
+        known = {"attachment": here.order.attachment, "generation": here.order.generation}
+        self.put(p.AttachmentResult, outcome=outcome, **known, **rest)
+
+    # -- mishaps -------------------------------------------------------------------------------
+    def restart(self) -> None:
+        """The agent process dies and comes back; what the host journalled is still there."""
+        self.life += 1
+        self.incarnation, self.stamp = 0, 0
+        self.registering = self.polling = self._flushing = self._resending = False
+        self.outbox.clear()
+        for report in self._unacknowledged():
+            self.put(report.pop("kind"), **report)
+        self.pump()
+
+    def _unacknowledged(self) -> Iterator[dict[str, Any]]:
+        for one in self.launches.values():
+            if one.phase == "ended" and one.outcome is not None:
+                known = {"launch": one.number, "generation": one.generation}
+                yield {"kind": p.Ended, **known, **one.outcome, "started_us": one.started_us}
+        for here in self.attachments.values():
+            if here.phase in ("ready", "failed", "released"):
+                known = {
+                    "attachment": here.order.attachment,
+                    "generation": here.order.generation,
+                }
+                yield {
+                    "kind": p.AttachmentResult,
+                    **known,
+                    "outcome": here.phase,
+                    "value": here.value,
+                }
+
+    def reboot(self) -> None:
+        """The machine starts again: nothing of the old boot runs, and nothing is remembered."""
+        self.boot += 1
+        for here in self.launches.values():
+            if here.phase in ALIVE:
+                self.world.vacate(self, here)
+        self.launches, self.attachments, self.outbox = {}, {}, {}
+        self.restart()

@@ -1,0 +1,144 @@
+"""What really happened on the hosts and in the log, and what must never have happened.
+
+The journal of executed launches is kept outside of everything that can be lost. Violations are
+raised where they happen: a process before a committed pass, a second run within one attempt, a
+device or memory held by two launches at once, a second end of a job.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tests.kit.agents import LaunchHere
+from xce.model.ids import parse_group, parse_job
+from xce.model.records import Record
+from xce.model.tables import ENDED_GROUP, ENDED_JOB, LIVE_LAUNCH
+
+if TYPE_CHECKING:
+    from tests.kit.world import World
+
+
+@dataclass(frozen=True)
+class Executed:
+    """Processes of a launch were let go."""
+
+    at_us: int
+    host: str
+    launch: int
+    job: str
+    attempt: int
+    start: int
+
+
+class Ledger:
+    """The facts that tests assert."""
+
+    def __init__(self, world: "World") -> None:
+        self._world = world
+        self.executed: list[Executed] = []
+        self.kinds: Counter[str] = Counter()
+        self.moves: Counter[tuple[str, str]] = Counter()
+        self.ends: Counter[str] = Counter()
+        self.jobs: list[int] = []
+        self.groups: list[int] = []
+        self._ran: set[tuple[str, int, str]] = set()
+        self._on: dict[str, dict[int, LaunchHere]] = {}
+
+    # -- the log -------------------------------------------------------------------------------
+    def committed(self, records: tuple[Record, ...]) -> None:
+        """Records became durable."""
+        for record in records:
+            self.kinds[record.kind] += 1
+            for change in record.body.then:
+                self.moves[change.what, change.event] += 1
+                state = (change.set or {}).get("state")
+                if change.what == "job" and state in ENDED_JOB:
+                    self.ends[f"job {change.key}"] += 1
+                if change.what == "group" and state in ENDED_GROUP:
+                    self.ends[f"group {change.key}"] += 1
+        twice = sorted(name for name, times in self.ends.items() if times > 1)
+        assert not twice, f"ended more than once: {twice}"
+
+    def acknowledged(self, body: dict[str, Any]) -> None:
+        """A submission was answered: it may never be lost."""
+        if "group" in body and "jobs" in body:
+            self.groups.append(parse_group(body["group"]) or 0)
+            self.jobs += [parse_job(text) or 0 for text in body["jobs"]]
+        elif "queue" in body and "job" in body:
+            self.jobs.append(parse_job(body["job"]) or 0)
+
+    def at_rest(self) -> bool:
+        """All that was submitted has ended, and nothing of it is left anywhere."""
+        state = self._world.state
+        if any(job.state not in ENDED_JOB for job in state.jobs.values()):
+            return False
+        if any(launch.state in LIVE_LAUNCH for launch in state.launches.values()):
+            return False
+        attachments = state.attachments.values()
+        return all(one.state == "RELEASED" for one in attachments) and not self.physical()
+
+    def assert_whole(self) -> None:
+        """At the end: every acknowledged job and gang has exactly one end; nothing is held."""
+        state = self._world.state
+        for key in self.jobs:
+            assert self.ends[f"job {key}"] == 1, f"job {key} ended {self.ends[f'job {key}']} times"
+        for number in self.groups:
+            assert self.ends[f"group {number}"] == 1, f"group {number} has not ended once"
+        assert state.allocations == {}, "shares are left"
+        assert state.index.holders == {}, f"instances are still held: {state.index.holders}"
+        assert not any(state.index.used.values()), f"counters are still used: {state.index.used}"
+
+    # -- hosts ---------------------------------------------------------------------------------
+    def physical(self) -> list[int]:
+        """Launches that are on a host right now."""
+        return sorted(number for there in self._on.values() for number in there)
+
+    def occupy(self, host: str, here: LaunchHere) -> None:
+        """A launch begins to be on a host; it may not share what is another's."""
+        there = self._on.setdefault(host, {})
+        facts = self._world.agents[host].facts
+        assert here.task is not None
+        mine = set(_devices(here))
+        for number, other in there.items():
+            both = mine & set(_devices(other))
+            assert not both, f"{both} of {host}: launch {number} and {here.number} have it"
+        there[here.number] = here
+        used = sum(one.task.mem_bytes for one in there.values() if one.task)
+        assert used <= dict(facts.counters)["mem"], f"{host} has not that much memory: {used}"
+
+    def vacate(self, host: str, here: LaunchHere) -> None:
+        """Nothing of it is left on the host."""
+        self._on.get(host, {}).pop(here.number, None)
+
+    def execute(self, host: str, here: LaunchHere) -> None:
+        """Processes are let go: only after a committed pass, and once."""
+        state = self._world.state
+        launch = state.launches.get(here.number)
+        assert launch is not None, f"launch {here.number} ran and the log knows nothing of it"
+        start = state.starts[launch.start]
+        text = f"launch {here.number} of start {start.number} on {host}"
+        assert launch.go, f"{text} ran before it was let go"
+        assert start.passed_us, f"{text} ran before its start passed"
+        key = (str(launch.job), launch.attempt, host)
+        assert key not in self._ran, f"{text} ran twice within attempt {launch.attempt}"
+        self._ran.add(key)
+        for there in self._on.values():
+            for other in there.values():
+                found = state.launches.get(other.number)
+                if found is not None and found.job == launch.job and other.phase == "running":
+                    same = found.attempt == launch.attempt
+                    assert same, f"{text} runs while attempt {found.attempt} still does"
+        self.executed.append(
+            Executed(
+                self._world.now_us, host, here.number, str(launch.job), launch.attempt, start.number
+            )
+        )
+
+    def ran(self, job: int) -> int:
+        """How many launches of a job were let go."""
+        return sum(one.job == str(job) for one in self.executed)
+
+
+def _devices(here: LaunchHere) -> list[str]:
+    named = here.task.env.get("CUDA_VISIBLE_DEVICES", "") if here.task else ""
+    return [name for name in named.split(",") if name]
