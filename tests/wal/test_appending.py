@@ -1,6 +1,7 @@
 """Appends as other threads and SQLite's own log see them."""
 
 import threading
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,7 @@ def test_the_log_of_sqlite_is_emptied_between_two_appends(
         log.append(Batch(epoch=epoch, records=kit.batch(epoch, lsn).records, blobs=blob))
         sizes.append((tmp_path / "xce.db-wal").stat().st_size)
     assert max(sizes) < 200_000 + 100_000
-    assert sum(after < before for before, after in zip(sizes, sizes[1:], strict=False)) >= 3
+    assert sum(after < before for before, after in pairwise(sizes)) >= 3
     log.close()
     again = open_sqlite(tmp_path / "xce.db")
     assert again.head().lsn == 40

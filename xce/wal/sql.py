@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Select, func, select, tuple_
+from sqlalchemy import Connection, Engine, Select, select, tuple_
 from sqlalchemy.exc import DBAPIError
 
 from xce.model.records import Record
