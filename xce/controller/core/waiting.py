@@ -43,11 +43,16 @@ class Waiting:
 
     def walk(self, skip: Container[str] = (), each: int | None = None) -> Iterator[Waiter]:
         """(group, job key, class) in order; classes of `skip` left out, at most `each` of one."""
-        rows = (
-            ((order, key) for order in islice(row, each))
-            for key, row in self._rows.items()
-            if key not in skip
-        )
+        rows = [_named(key, row, each) for key, row in self._rows.items() if key not in skip]
         for order, class_key in merge(*rows):
             number = order[-1]
             yield (number, 0, class_key) if order[-2] else (0, number, class_key)
+
+
+def _named(
+    class_key: str, row: list[OrderKey], each: int | None
+) -> Iterator[tuple[OrderKey, str]]:
+    """The first of a row, each with its class: a function of its own, because `merge` reads all
+    rows side by side and each must keep its own name."""
+    for order in islice(row, each):
+        yield order, class_key
