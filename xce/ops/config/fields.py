@@ -1,0 +1,213 @@
+"""What an `xce.toml` may say, as data: every table, every field, its kind and what it is for.
+
+The reader checks a file against these tables, `xce config explain` prints them; there is no
+second list. A kind turns a value of TOML into the value of the configuration, or raises
+`Unfit` with what was expected. Durations and sizes are written as everywhere (`90s`, `8GB`).
+"""
+
+import pwd
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+
+from xce.model.units import UnitError, parse_duration, parse_size
+
+NAME_CHARACTERS = "letters, digits, '-', '_' and '.'"
+
+
+class Unfit(Exception):
+    """A value that is not what its field takes; the text says what was expected."""
+
+
+class Kind(Struct, frozen=True, kw_only=True):
+    """How a field's value is read."""
+
+    word: str
+    read: Callable[[Any], Any]
+
+
+class Field(Struct, frozen=True, kw_only=True):
+    """One field: its kind, the field of the configuration it becomes, what it is for."""
+
+    kind: Kind
+    to: str = ""
+    needed: bool = False
+    about: str = ""
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise Unfit("a text")
+    return value
+
+
+def _name(value: Any) -> str:
+    plain = isinstance(value, str) and value.replace("-", "").replace("_", "").replace(".", "")
+    if not isinstance(plain, str) or not plain.isalnum() or not plain.isascii():
+        raise Unfit(f"a name of {NAME_CHARACTERS}")
+    return str(value)
+
+
+def _pattern(value: Any) -> str:
+    _name(value.replace("%d", "0") if isinstance(value, str) else value)
+    return str(value)
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise Unfit("a list of names")
+    return tuple(_name(one) for one in value)
+
+
+def _count(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise Unfit("a whole number from 0 on")
+    return value
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise Unfit("true or false")
+    return value
+
+
+def _duration(value: Any) -> int:
+    try:
+        return parse_duration(_text(value))
+    except (UnitError, Unfit) as error:
+        raise Unfit("a duration like 90s, 10m or 2h") from error
+
+
+def _size(value: Any) -> int:
+    plain = isinstance(value, int) and not isinstance(value, bool)
+    try:
+        return parse_size(str(value) if plain else _text(value))
+    except (UnitError, Unfit) as error:
+        raise Unfit("a size like 512MB or 4GB (a bare number is MB)") from error
+
+
+def _ports(value: Any) -> tuple[int, int]:
+    good = isinstance(value, list) and len(value) == 2 and all(type(one) is int for one in value)
+    if not good or not 0 < value[0] <= value[1] < 65536:
+        raise Unfit("the first and the last port, like [20000, 20099]")
+    return value[0], value[1]
+
+
+def _users(value: Any) -> tuple[int, ...]:
+    if not isinstance(value, list):
+        raise Unfit("a list of users, by name or uid")
+    return tuple(sorted({_uid(one) for one in value}))
+
+
+def _uid(value: Any) -> int:
+    if type(value) is int and value >= 0:
+        return value
+    try:
+        return pwd.getpwnam(_text(value)).pw_uid
+    except (KeyError, Unfit) as error:
+        raise Unfit(f"users of this machine, by name or uid; {value!r} is none") from error
+
+
+def _mapping(value: Any) -> tuple[tuple[str, Any], ...]:
+    if not isinstance(value, dict) or any(isinstance(one, list | dict) for one in value.values()):
+        raise Unfit('a table of plain values, like {block = "b1"}')
+    return tuple(sorted(value.items()))
+
+
+TEXT = Kind(word="text", read=_text)
+NAME = Kind(word="name", read=_name)
+PATTERN = Kind(word="name, %d is its number", read=_pattern)
+NAMES = Kind(word="list of names", read=_names)
+COUNT = Kind(word="number", read=_count)
+FLAG = Kind(word="true or false", read=_flag)
+DURATION = Kind(word="duration", read=_duration)
+SIZE = Kind(word="size", read=_size)
+PORTS = Kind(word="[first, last]", read=_ports)
+USERS = Kind(word="list of users", read=_users)
+MAPPING = Kind(word="table", read=_mapping)
+TABLE = Kind(word="table", read=lambda value: value)
+TABLES = Kind(word="list of tables", read=lambda value: value)
+
+TOP = {
+    "cluster": Field(kind=NAME, to="cluster", about="what the cluster is called"),
+    "levels": Field(kind=NAMES, to="levels", about="topology levels, finest first"),
+    "default_queue": Field(kind=NAME, to="default_queue", about="where jobs without -q go"),
+    "queues": Field(kind=TABLES, about="the queues, one [[queues]] each"),
+    "types": Field(kind=TABLES, about="resource types beside the built-in ones"),
+    "policies": Field(kind=TABLE, about="timings and defaults"),
+    "auth": Field(kind=TABLE, about="who may do what"),
+    "hosts": Field(kind=TABLES, about="what real hosts are to say of themselves"),
+    "emulate": Field(kind=TABLE, about="hosts that `xce up` plays on this machine"),
+}
+QUEUE = {
+    "name": Field(kind=NAME, to="name", needed=True, about="the queue's name"),
+    "priority": Field(kind=COUNT, to="priority", about="larger goes first"),
+    "description": Field(kind=TEXT, to="description", about="for people"),
+    "open": Field(kind=FLAG, to="open", about="whether it takes submissions"),
+    "active": Field(kind=FLAG, to="active", about="whether its jobs are placed"),
+    "resreq": Field(kind=TEXT, to="default_resreq", about="for jobs without one of their own"),
+}
+TYPE = {
+    "name": Field(kind=NAME, to="name", needed=True, about="the type's name"),
+    "layer": Field(kind=NAME, to="layer", about="attribute, counter or instance"),
+    "kind": Field(kind=NAME, to="kind", about="boolean, string, number, instance or interval"),
+    "unit": Field(kind=TEXT, to="unit", about="`bytes` for sizes"),
+    "scope": Field(kind=NAME, to="scope", about="host, or shared by all"),
+    "consumable": Field(kind=FLAG, to="consumable", about="whether use takes it away"),
+    "provider": Field(kind=NAME, to="provider", about="who makes a claim of it usable"),
+}
+POLICIES = {
+    "suspect_after": Field(kind=DURATION, to="suspect_after_us", about="silence until SUSPECT"),
+    "host_grace": Field(kind=DURATION, to="host_grace_us", about="silence until DOWN"),
+    "barrier_timeout": Field(kind=DURATION, to="barrier_timeout_us", about="for all to be ARMED"),
+    "ready_timeout": Field(kind=DURATION, to="ready_timeout_us", about="for a wave to be ready"),
+    "kill_grace": Field(kind=DURATION, to="kill_grace_us", about="from SIGTERM to SIGKILL"),
+    "clean_period": Field(kind=DURATION, to="clean_period_us", about="ended work stays listed"),
+    "failure_window": Field(kind=DURATION, to="failure_window_us", about="a burst is one event"),
+    "priority": Field(kind=COUNT, to="priority_default", about="of jobs that name none"),
+    "start_retries": Field(kind=TABLE, about="of failed or broken starts"),
+}
+RETRIES = {
+    "max": Field(kind=COUNT, to="max", about="how often"),
+    "first": Field(kind=DURATION, to="first_us", about="the first pause"),
+    "factor": Field(kind=COUNT, to="factor", about="each pause is longer by"),
+    "cap": Field(kind=DURATION, to="cap_us", about="the longest pause"),
+}
+AUTH = {
+    "operators": Field(kind=USERS, to="operators", about="may drain hosts and end others' work"),
+    "allow_root": Field(kind=FLAG, to="allow_root", about="whether uid 0 may run work"),
+}
+EMULATE = {"hosts": Field(kind=TABLES, needed=True, about="one [[emulate.hosts]] per shape")}
+HOST = {
+    "name": Field(kind=PATTERN, needed=True, about="the host, or `n%d` for a row of them"),
+    "count": Field(kind=COUNT, about="how many are in the row"),
+    "first": Field(kind=COUNT, about="the number of the first one (1)"),
+    "address": Field(kind=TEXT, about="where others reach it (127.0.0.1)"),
+    "slots": Field(kind=COUNT, about="tasks it takes (1)"),
+    "mem": Field(kind=SIZE, about="memory"),
+    "swp": Field(kind=SIZE, about="swap space"),
+    "tmp": Field(kind=SIZE, about="temporary space"),
+    "scratch": Field(kind=SIZE, about="what `directory` claims draw on"),
+    "amounts": Field(kind=MAPPING, about="other counters, in their base unit"),
+    "attributes": Field(kind=MAPPING, about="for select[...]"),
+    "domains": Field(kind=MAPPING, about="level = name of the domain it is in"),
+    "ports": Field(kind=PORTS, about="for `port` claims; a row shares it out evenly"),
+    "gpus": Field(kind=TABLES, about="groups of equal GPUs"),
+}
+GPUS = {
+    "count": Field(kind=COUNT, needed=True, about="how many"),
+    "model": Field(kind=TEXT, about="for select over instances"),
+    "mem": Field(kind=SIZE, about="memory of each"),
+    "domains": Field(kind=MAPPING, about="domains inside the host"),
+}
+TABLES_OF = {
+    "": TOP,
+    "[[queues]]": QUEUE,
+    "[[types]]": TYPE,
+    "[policies]": POLICIES,
+    "[policies] start_retries": RETRIES,
+    "[auth]": AUTH,
+    "[[hosts]], [[emulate.hosts]]": HOST,
+    "[[hosts]] gpus": GPUS,
+}

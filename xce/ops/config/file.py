@@ -1,0 +1,235 @@
+"""Reads `xce.toml`: a file to a configuration, its digest, and the hosts it describes.
+
+All faults of a file are told, each with line, column, what was expected and, for a field that
+nobody knows, the nearest known one. The digest is of the configuration, not of the text, so a
+changed comment changes nothing. Hosts are no part of the configuration: what a host is, its
+agent says; the file only says what agents of this file's hosts are to say.
+"""
+
+import tomllib
+from hashlib import blake2b
+from pathlib import Path as FilePath
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from xce.model.config import Config, QueueConfig, RetryConfig, TypeConfig
+from xce.model.host import HostFacts
+from xce.model.resources import BUILT_IN
+from xce.model.units import nearest
+from xce.ops.config import fields
+from xce.ops.config.fields import Field, Unfit
+from xce.ops.config.places import Path, Places
+
+_ALLOWED = {
+    "layer": ("attribute", "counter", "instance"),
+    "kind": ("boolean", "string", "number", "instance", "interval"),
+    "scope": ("host", "shared"),
+}
+
+
+class Fault(Struct, frozen=True, kw_only=True):
+    """One thing that is wrong, and where."""
+
+    line: int
+    column: int
+    field: str
+    message: str
+    hint: str = ""
+
+    def text(self, file: str) -> str:
+        """As compilers say it."""
+        hint = f"; {self.hint}" if self.hint else ""
+        return f"{file}:{self.line}:{self.column}: {self.message}{hint}"
+
+
+class ConfigFaulty(Exception):
+    """A file that cannot be used; `faults` in the order of their lines."""
+
+    def __init__(self, file: str, faults: tuple[Fault, ...]) -> None:
+        super().__init__("\n".join(fault.text(file) for fault in faults))
+        self.file, self.faults = file, faults
+
+
+class Site(Struct, frozen=True, kw_only=True):
+    """What a file says. `declared` and `emulated` are hosts' facts by name, in order."""
+
+    config: Config
+    digest: str
+    declared: dict[str, HostFacts] = {}
+    emulated: dict[str, HostFacts] = {}
+    text: str = ""
+
+
+def digest_of(config: Config) -> str:
+    """The digest of a configuration's canonical form."""
+    return blake2b(msgspec.json.encode(config, order="sorted"), digest_size=16).hexdigest()
+
+
+def default_site() -> Site:
+    """What holds without a file."""
+    config = Config()
+    return Site(config=config, digest=digest_of(config))
+
+
+def read_site(path: FilePath) -> Site:
+    """The site that a file describes; ConfigFaulty says all that is wrong with it."""
+    name = str(path)
+    try:
+        text = path.read_bytes().decode()
+        document = tomllib.loads(text)
+    except OSError as error:
+        raise ConfigFaulty(name, (_plain(f"cannot be read: {error.strerror}"),)) from error
+    except UnicodeDecodeError as error:
+        raise ConfigFaulty(name, (_plain("is not UTF-8 text"),)) from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigFaulty(name, (_toml_fault(str(error)),)) from error
+    reader = Reader(Places(text))
+    site = reader.site(document, text)
+    if reader.faults:
+        raise ConfigFaulty(name, tuple(sorted(reader.faults, key=lambda one: one.line)))
+    return site
+
+
+def _plain(message: str) -> Fault:
+    return Fault(line=1, column=1, field="", message=message)
+
+
+def _toml_fault(text: str) -> Fault:
+    """`Expected '=' after a key (at line 3, column 7)` as a fault."""
+    message, _, place = text.partition(" (at line ")
+    line, _, column = place.rstrip(")").partition(", column ")
+    known = line.isdigit() and column.isdigit()
+    lower = message[:1].lower() + message[1:]
+    return Fault(
+        line=int(line) if known else 1,
+        column=int(column) if known else 1,
+        field="",
+        message=f"not TOML: {lower}",
+    )
+
+
+class Reader:
+    """One reading: what was found wrong so far, and where things are."""
+
+    def __init__(self, places: Places) -> None:
+        self.faults: list[Fault] = []
+        self._places = places
+
+    def site(self, document: dict[str, Any], text: str) -> Site:
+        """Everything that the document says."""
+        from xce.ops.config.emulate import HostReader
+
+        config = self._config(document)
+        hosts = HostReader(self, config.levels)
+        emulated = self.table(document.get("emulate", {}), ("emulate",), fields.EMULATE)
+        declared = hosts.read(document.get("hosts", []), ("hosts",))
+        played = hosts.read(emulated.get("hosts", []), ("emulate", "hosts"))
+        return Site(
+            config=config,
+            digest=digest_of(config),
+            declared=declared,
+            emulated=played,
+            text=text,
+        )
+
+    def fault(self, path: Path, message: str, hint: str = "") -> None:
+        """Note what is wrong with a field."""
+        line, column = self._places.of(path)
+        self.faults.append(
+            Fault(line=line, column=column, field=path_text(path), message=message, hint=hint)
+        )
+
+    # -- tables ------------------------------------------------------------------------------
+    def table(self, value: Any, path: Path, known: dict[str, Field]) -> dict[str, Any]:
+        """A table's values by the names of its fields, faulty ones left out."""
+        if not isinstance(value, dict):
+            self.fault(path, f"{path_text(path)}: a table was expected")
+            return {}
+        found: dict[str, Any] = {}
+        for name, one in value.items():
+            field = known.get(name)
+            if field is None:
+                self._unknown((*path, name), name, known)
+                continue
+            try:
+                found[name] = field.kind.read(one)
+            except Unfit as unfit:
+                self.fault((*path, name), f"{path_text((*path, name))}: expected {unfit}")
+        for name, field in known.items():
+            if field.needed and name not in value:
+                self.fault(path, f"{path_text(path) or 'the file'} needs the field '{name}'")
+        return found
+
+    def tables(self, value: Any, path: Path, known: dict[str, Field]) -> list[dict[str, Any]]:
+        """The tables of a list."""
+        if not isinstance(value, list):
+            self.fault(path, f"{path_text(path)}: a list of tables was expected")
+            return []
+        return [self.table(one, (*path, index), known) for index, one in enumerate(value)]
+
+    def _unknown(self, path: Path, name: str, known: dict[str, Field]) -> None:
+        near = nearest(name, known)
+        hint = f"did you mean '{near}'?" if near else f"known are {', '.join(known)}"
+        self.fault(path, f"unknown field '{path_text(path)}'", hint)
+
+    # -- the configuration -------------------------------------------------------------------
+    def _config(self, document: dict[str, Any]) -> Config:
+        top = _named(self.table(document, (), fields.TOP), fields.TOP)
+        policies = self.table(document.get("policies", {}), ("policies",), fields.POLICIES)
+        place: Path = ("policies", "start_retries")
+        retries = self.table(policies.get("start_retries", {}), place, fields.RETRIES)
+        auth = self.table(document.get("auth", {}), ("auth",), fields.AUTH)
+        values = {**top, **_named(policies, fields.POLICIES), **_named(auth, fields.AUTH)}
+        values["start_retries"] = RetryConfig(**_named(retries, fields.RETRIES))
+        values["types"] = self._types(document)
+        queues = self._queues(document)
+        if queues:
+            values["queues"] = queues
+        config = Config(**values)
+        if config.queue(config.default_queue) is None:
+            names = [queue.name for queue in config.queues]
+            at: Path = ("default_queue",) if "default_queue" in document else ("queues",)
+            self.fault(at, f"there is no queue '{config.default_queue}'", _of(names))
+        self._unique(list(config.levels), ("levels",), "level")
+        return config
+
+    def _queues(self, document: dict[str, Any]) -> tuple[QueueConfig, ...]:
+        found = self.tables(document.get("queues", []), ("queues",), fields.QUEUE)
+        self._unique([one.get("name", "") for one in found], ("queues",), "queue")
+        return tuple(QueueConfig(**_named(one, fields.QUEUE)) for one in found if "name" in one)
+
+    def _types(self, document: dict[str, Any]) -> tuple[TypeConfig, ...]:
+        found = self.tables(document.get("types", []), ("types",), fields.TYPE)
+        for index, one in enumerate(found):
+            place: Path = ("types", index)
+            if one.get("name") in BUILT_IN:
+                self.fault((*place, "name"), f"the type '{one['name']}' is built in")
+            for name, allowed in _ALLOWED.items():
+                if one.get(name, allowed[0]) not in allowed:
+                    self.fault((*place, name), f"{name}: expected {' or '.join(allowed)}")
+        self._unique([one.get("name", "") for one in found], ("types",), "type")
+        return tuple(TypeConfig(**_named(one, fields.TYPE)) for one in found if "name" in one)
+
+    def _unique(self, names: list[str], path: Path, what: str) -> None:
+        for index, name in enumerate(names):
+            if name and name in names[:index]:
+                self.fault((*path, index), f"there is a {what} '{name}' already")
+
+
+def _named(found: dict[str, Any], known: dict[str, Field]) -> dict[str, Any]:
+    """Values by the names that the configuration has for them."""
+    return {known[name].to: value for name, value in found.items() if known[name].to}
+
+
+def _of(names: list[str]) -> str:
+    return f"there is {', '.join(names)}"
+
+
+def path_text(path: Path) -> str:
+    """`emulate.hosts[1].slots`."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text

@@ -1,0 +1,130 @@
+"""`xce up`, `xce controller`, `xce agent`: running XCE until it is told to stop.
+
+`up` is a controller and the agents of its cluster file, each a process of its own that knows the
+controller by its URL only; without `[emulate]` it is one agent for this machine. SIGINT and
+SIGTERM stop what was started, jobs included; a second one does so at once. When the controller
+ends by a failed commit (70) jobs go on, as after a kill: the next `xce up` takes them over.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import click
+
+from xce.api.serve import CannotServe
+from xce.model.host import HostFacts
+from xce.ops.agents import AgentEnded, Agents, Plan
+from xce.ops.config.file import ConfigFaulty, Site, default_site, read_site
+from xce.ops.home import SITE_FILE
+from xce.ops.serving import Options, Serving
+from xce.wal.port import Fenced, LogBroken, LogError, LogHeld
+
+log = logging.getLogger("xce")
+
+EXIT_FAILED, EXIT_REFUSED, EXIT_CONFLICT, EXIT_BROKEN = 1, 3, 5, 70
+
+
+def site_for(home: Path, cluster: Path | None) -> Site:
+    """The file that was named, else the one the home was started with, else the defaults."""
+    if cluster is not None:
+        return read_site(cluster)
+    kept = home / SITE_FILE
+    return read_site(kept) if kept.exists() else default_site()
+
+
+def this_host() -> str:
+    """What this machine calls itself."""
+    return os.uname().nodename.partition(".")[0] or "localhost"
+
+
+def plan_for(home: Path, site: Site) -> Plan:
+    """The agents that `up` starts: the emulated hosts, else this machine."""
+    name = this_host()
+    hosts: dict[str, HostFacts | None] = dict(site.emulated) or {name: site.declared.get(name)}
+    return Plan(home=home, hosts=hosts, allow_root=site.config.allow_root)
+
+
+class Told:
+    """Signals: the first asks for the end, the second for it at once."""
+
+    def __init__(self, at_once: Callable[[], None]) -> None:
+        self.end = asyncio.Event()
+        self._at_once = at_once
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self._hear)
+
+    def _hear(self) -> None:
+        if self.end.is_set():
+            self._at_once()
+        self.end.set()
+
+
+async def run_up(options: Options, plan: Plan | None, ready: Callable[[Serving], None]) -> None:
+    """Serve, with agents if there are any, until told to stop."""
+    agents = Agents(plan) if plan is not None else None
+    told = Told(agents.kill if agents is not None else lambda: None)
+    serving = Serving(options)
+    await serving.start()
+    waits: list[asyncio.Task[Any]] = [asyncio.create_task(told.end.wait())]
+    try:
+        if agents is not None:
+            agents.start(serving.url)
+            waits.append(asyncio.create_task(agents.watch()))
+        ready(serving)
+        await asyncio.wait([*waits, serving.ended], return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        failed = [task for task in waits if task.done()]
+        for task in waits:
+            task.cancel()
+        # A controller that is broken cannot hear how jobs end: they go on without it.
+        if agents is not None and not serving.ended.done():
+            await agents.stop()
+        await serving.stop()
+    for task in [*failed, serving.ended]:
+        await task
+
+
+def run(main: Coroutine[Any, Any, None]) -> None:
+    """Run to the end on uvloop; every failure is one line and an exit code."""
+    import uvloop
+
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(main)
+    except LogHeld as error:
+        _leave(str(error), EXIT_CONFLICT)
+    except (LogBroken, Fenced) as error:
+        _leave(f"{error}; this controller ends, jobs go on; start it again", EXIT_BROKEN)
+    except (LogError, CannotServe, AgentEnded) as error:
+        _leave(str(error), EXIT_FAILED)
+    except OSError as error:
+        _leave(f"{error.filename or 'system'}: {error.strerror}", EXIT_FAILED)
+    except Exception as error:
+        log.info("the failure in full", exc_info=error)
+        _leave(f"internal error, {type(error).__name__}: {error}", EXIT_BROKEN)
+
+
+def _leave(text: str, code: int) -> None:
+    click.echo(f"xce: {' '.join(text.split())}", err=True)
+    sys.exit(code)
+
+
+def options_of(
+    home: Path, cluster: Path | None, port: int, database: str, *, allow_root: bool
+) -> Options:
+    """What the command line means; a faulty file ends the command."""
+    from xce.ops.serving import with_root
+
+    try:
+        site = with_root(site_for(home, cluster), allow_root)
+    except ConfigFaulty as error:
+        click.echo(str(error), err=True)
+        sys.exit(EXIT_REFUSED)
+    return Options(home=home, database=database, site=site, port=port)
