@@ -14,7 +14,7 @@ from xce.model.tables import LIVE_ATTACHMENT
 
 PREPARED, RUNNING, GONE = 1, 2, 3
 REPEATED = 0.3
-PATIENCE = 0.7  # the chance that what runs goes on when the host looks at it
+PATIENCE = 0.6  # the chance that what is parked or runs stays so when its host looks at it
 Report = tuple[str, Any, str]
 
 
@@ -113,7 +113,8 @@ def act(world: World, agent: Agent, luck: float) -> None:
     if not todo or agent.is_crashed:
         return
     work = world.rng.choice(todo)
-    if work.state == "running" and work.target != GONE and world.rng.random() < PATIENCE:
+    waits = work.is_launch and work.state in ("up", "running") and work.target == RUNNING
+    if waits and world.rng.random() < PATIENCE:
         return
     good = world.rng.random() < (luck * luck if work.state == "running" else luck)
     (act_launch if work.is_launch else act_attachment)(world, agent, work, good)
@@ -125,8 +126,9 @@ def tell_resumed(world: World, agent: Agent) -> None:
         launches = world.things["job"][number].launches
         if suspension.state == "RESUMING" and launches:
             report = ("resumed", number, "")
-            if world.things["launch"][launches[0]].host == agent.name:
-                agent.outbox += [] if report in agent.outbox else [report]
+            is_here = world.things["launch"][launches[0]].host == agent.name
+            if is_here and report not in agent.outbox and world.rng.random() < 0.15:
+                agent.outbox.append(report)
 
 
 def wants_to_move(work: Work) -> bool:
@@ -171,13 +173,21 @@ def act_attachment(world: World, agent: Agent, work: Work, good: bool) -> None:
         agent.outbox.append(("provide" if good else "fail", work.number, ""))
 
 
-def mishap(world: World, agent: Agent) -> None:
-    """Something goes wrong by itself: a provider fails late or loses a thing; a process dies."""
-    todo = [work for work in agent.work.values() if work.state != "gone"]
-    if not todo or agent.is_crashed:
+def mishap(world: World, agents: list[Agent]) -> None:
+    """Something goes wrong by itself: a provider fails late or loses a thing; a process dies,
+    best between the go and its exec, best when another of its start has already ended."""
+    todo = [
+        (agent, work)
+        for agent in agents
+        if not agent.is_crashed
+        for work in agent.work.values()
+        if work.state != "gone"
+    ]
+    if not todo:
         return
-    parked = [work for work in todo if work.is_launch and work.state == "up"]
-    work = world.rng.choice(parked if parked and world.rng.random() < 0.5 else todo)
+    let_go = [one for one in todo if one[1].state == "up" and one[1].target == RUNNING]
+    late = [one for one in let_go if has_ended_sibling(world, one[1])]
+    agent, work = world.rng.choice(late or let_go or todo)
     if work.is_launch:
         if work.state != "none":
             end_launch(agent, work, "lose" if work.started else "abort")
@@ -187,6 +197,12 @@ def mishap(world: World, agent: Agent) -> None:
     else:
         work.state, work.target = "gone", GONE
         agent.outbox.append(("free", work.number, ""))
+
+
+def has_ended_sibling(world: World, work: Work) -> bool:
+    """Whether a launch's start has another launch that has already ended."""
+    start = world.things["start"][world.things["launch"][work.number].start]
+    return len(world.live_of(start.launches)) < len(start.launches)
 
 
 def assert_may_run(world: World, agent: Agent, work: Work) -> None:
@@ -244,7 +260,7 @@ def deliver(world: World, agent: Agent, is_reordered: bool) -> None:
 
 def receive(world: World, agent: Agent, report: Report) -> None:
     """The controller takes one report; being heard ends a silence."""
-    kind, number, detail = report
+    kind, number, _ = report
     host = world.things["liveness"][agent.name]
     if kind == "register":
         take_registration(world, agent, number)

@@ -15,8 +15,8 @@ from tests.tables.world import Claim, Group, Host, Job, Thing, World
 
 HOSTS = ("h1", "h2", "h3")
 POLICIES = ("fail_group", "restart_group", "restart_group", "restart_member", "tolerate")
-WAITING = ("PENDING", "HELD", "RETRACTING")
-BUSY = ("FORMING", "STARTING", "RUNNING", "ENDING", "BOUND", "SUSPENDED", "RESUMING")
+WAITING = ("PENDING", "HELD", "RETRACTING", "RESUMING")
+BUSY = ("FORMING", "STARTING", "RUNNING", "ENDING", "BOUND", "SUSPENDED")
 Act = Callable[[World], None]
 
 
@@ -57,7 +57,7 @@ def step(world: World, agents: list[Agent], is_reordered: bool) -> None:
     elif luck < 0.97:
         tick(world, agent)
     else:
-        fault(world, agent)
+        fault(world, agent, agents)
 
 
 # -- users ------------------------------------------------------------------------------------
@@ -101,12 +101,19 @@ def make_job(world: World, group: int) -> Job:
 def ask(world: World) -> None:
     """A user asks something of a job, a group or a claim."""
     rng = world.rng
-    machine = rng.choice(("job", "job", "group", "group", "claim", "claim", "suspension"))
-    if not world.things[machine]:
-        return
+    machine = rng.choice(
+        ("job", "job", "group", "group", "claim", "claim", "suspension", "suspension")
+    )
     every = list(world.things[machine].values())
+    if machine == "suspension":
+        every = [one for one in every if world.things["job"][one.number].state == "RUNNING"]
+    if not every:
+        return
     kind = rng.choice((WAITING, WAITING, BUSY, BUSY, ()))
     one = rng.choice([one for one in every if one.state in kind] or every)
+    if machine == "job" and kind is WAITING and rng.random() < 0.5:
+        lacking = [job for job in every if job.state in kind and lacks_in_group(world, job)]
+        one = rng.choice(lacking or [one])
     if machine == "job" and one.state in ("PENDING", "HELD"):
         ask_pending(world, one)
     elif machine in ("job", "group") and (one.state == "RETRACTING" or rng.random() < 0.3):
@@ -118,8 +125,13 @@ def ask(world: World) -> None:
             world.fire("claim", one.number, "expire")
         else:
             one.asked = True
-    elif machine == "suspension" and world.things["job"][one.number].state == "RUNNING":
+    elif machine == "suspension":
         world.fire("suspension", one.number, "suspend")
+
+
+def lacks_in_group(world: World, job: Job) -> bool:
+    """Whether its group runs without it."""
+    return bool(job.group) and world.things["group"][job.group].state == "RUNNING"
 
 
 def ask_pending(world: World, job: Job) -> None:
@@ -127,17 +139,16 @@ def ask_pending(world: World, job: Job) -> None:
     if job.group and world.things["group"][job.group].state == "FORMING":
         return
     event = world.rng.choice(("hold", "hold", "release", "release", "kill"))
+    if lacks_in_group(world, job) and world.rng.random() < 0.6:
+        event = "hold"
     world.fire("job", job.number, event)
 
 
 def kill(world: World, machine: str, one: Job | Group) -> None:
-    """A kill; for groups `give_up` of the clock reaches RETRACTING, too."""
-    if machine == "group" and one.state == "RETRACTING" and world.rng.random() < 0.5:
-        world.fire("group", one.number, "give_up")
-    elif machine == "group" and one.state == "PENDING" and world.rng.random() < 0.5:
-        world.fire("group", one.number, "give_up")
-    else:
-        world.fire(machine, one.number, "kill")
+    """A kill; a group that waits or retracts is given up by the clock as often."""
+    waits = machine == "group" and one.state in ("PENDING", "RETRACTING")
+    event = "give_up" if waits and world.rng.random() < 0.5 else "kill"
+    world.fire(machine, one.number, event)
 
 
 def ask_host(world: World, name: str) -> None:
@@ -161,11 +172,25 @@ def tick(world: World, agent: Agent) -> None:
             world.fire("liveness", agent.name, event)
 
 
-def fault(world: World, agent: Agent) -> None:
+def fault(world: World, agent: Agent, agents: list[Agent]) -> None:
     """One thing goes wrong, or is changed under way."""
     kind = world.rng.choice(
-        ("silence", "crash", "agent", "lead", "plug", "plug", "remove", "clear", "mishap", "mishap",
-         "mishap", "mishap", "mishap", "mishap")
+        (
+            "silence",
+            "crash",
+            "agent",
+            "lead",
+            "plug",
+            "plug",
+            "remove",
+            "clear",
+            "mishap",
+            "mishap",
+            "mishap",
+            "mishap",
+            "mishap",
+            "mishap",
+        )
     )
     if kind == "silence":
         agent.is_silent = True
@@ -180,7 +205,7 @@ def fault(world: World, agent: Agent) -> None:
     elif kind == "remove":
         remove(world, agent)
     elif kind == "mishap":
-        hosts.mishap(world, agent)
+        hosts.mishap(world, agents)
     elif kind == "clear":
         clear(world, agent)
 
@@ -224,9 +249,9 @@ def plug(world: World, agent: Agent) -> None:
 def clear(world: World, agent: Agent) -> None:
     """A provider says that an instance is sound, once nothing of it stands there."""
     for key, instance in world.things["instance"].items():
-        if key.startswith(f"{agent.name}/") and instance.state == "QUARANTINED":
-            if not world.holders(key) and key not in agent.unplugged:
-                agent.outbox.append(("clear", key, ""))
+        is_here = key.startswith(f"{agent.name}/") and key not in agent.unplugged
+        if is_here and instance.state == "QUARANTINED" and not world.holders(key):
+            agent.outbox.append(("clear", key, ""))
 
 
 def remove(world: World, agent: Agent) -> None:

@@ -119,6 +119,10 @@ def check_claims(world: World, live: list[Launch]) -> None:
         states = {one.state for one in attachments}
         if claim.state == "BOUND":
             need(states <= {"PROVISIONING", "READY"}, f"{text} over {states}")
+            for device in claim.devices:
+                state = world.things["instance"][device].state
+                need(state in ("PRESENT", "TAINTED"), f"{text}, {device} is {state}")
+                need(device not in world.doubtful, f"{text}, {device} was not cleared")
         if claim.state in ("RELEASING", "RELEASED"):
             need(states <= {"RELEASING", "RELEASED"}, f"{text} over {states}")
             need(claim.number not in used, f"{text} and used")

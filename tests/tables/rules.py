@@ -249,4 +249,3 @@ def is_idle(world: World, host: str) -> bool:
         one.host == host and one.state in LIVE_ATTACHMENT
         for one in world.things["attachment"].values()
     )
-

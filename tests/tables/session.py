@@ -106,7 +106,7 @@ def plan_birth(world: World, group: Group, free: Room) -> None:
         return
     need = min(group.min, len(jobs))
     trial = Room(dict(free.slots), {host: list(keys) for host, keys in free.devices.items()})
-    taken = seats(trial, jobs[: world.rng.randint(need, len(jobs))])
+    taken = seats(trial, jobs[: world.rng.choice((need, need, len(jobs)))])
     if len(taken) >= need:
         free.slots, free.devices = trial.slots, trial.devices
         world.fire("group", group.number, "plan")

@@ -6,7 +6,14 @@ import pytest
 
 from xce.model import tables
 from xce.model.machine import (
-    ACTIVE, IGNORED_REASONS, INITIAL, SOURCES, TERMINAL, WAIT, Machine, table,
+    ACTIVE,
+    IGNORED_REASONS,
+    INITIAL,
+    SOURCES,
+    TERMINAL,
+    WAIT,
+    Machine,
+    table,
 )  # fmt: skip
 from xce.model.tables import COUPLINGS, MACHINES
 
@@ -33,6 +40,7 @@ CANNOT_BE = {
         "a job waits again only when its start failed or its launches are gone",
     ),
     ("claim", "release", "self"): ({"PENDING"}, "release has just moved it"),
+    ("instance", "miss", "claims"): ({"PENDING"}, "a claim that waits holds no instance"),
     ("attachment", "free", "claim"): ({"PENDING"}, "a claim that waits has no attachments"),
     ("attachment", "lose", "claim"): ({"PENDING"}, "a claim that waits has no attachments"),
     ("attachment", "fail", "claim"): ({"PENDING"}, "a claim that waits has no attachments"),
@@ -40,7 +48,7 @@ CANNOT_BE = {
 RELATIONS = {
     "self", "group", "members", "launches", "claims", "job", "attachments", "claim", "instances",
 }  # fmt: skip
-CONDITIONS = {"", "unused", "bare"}
+CONDITIONS = {"", *tables.CONDITION_MEANINGS}
 
 
 def names(machine: Machine) -> list[str]:
@@ -181,10 +189,10 @@ def test_couplings_do_not_run_in_circles() -> None:
 
 
 def test_the_sets_of_live_states_are_the_tables() -> None:
-    assert tables.LIVE_LAUNCH == {"PREPARING", "ARMED", "RUNNING", "STOPPING"}
-    assert tables.LIVE_ATTACHMENT == {"PROVISIONING", "READY", "FAILED", "RELEASING"}
-    assert tables.ENDED_JOB == {"DONE", "EXITED"}
-    assert tables.ENDED_GROUP == {"DONE", "EXITED"}
+    assert {"PREPARING", "ARMED", "RUNNING", "STOPPING"} == tables.LIVE_LAUNCH
+    assert {"PROVISIONING", "READY", "FAILED", "RELEASING"} == tables.LIVE_ATTACHMENT
+    assert {"DONE", "EXITED"} == tables.ENDED_JOB
+    assert {"DONE", "EXITED"} == tables.ENDED_GROUP
 
 
 def test_a_cell_written_twice_is_refused() -> None:

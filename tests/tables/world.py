@@ -140,6 +140,7 @@ class World:
         self.ignored: Counter[tuple[str, str, str]] = Counter()
         self.story: list[str] = []
         self.checked = 0
+        self.doubtful: set[str] = set()
 
     def add(self, machine: str, entity: Any) -> Any:
         """Put an entity into the world."""
@@ -164,6 +165,7 @@ class World:
         if (machine, event) == ("start", "pass"):
             self.assert_may_pass(entity)
         entity.state = target
+        self.note_doubt(machine, entity, event)
         if (machine, event) == ("launch", "stop"):
             entity.asked = True
         if target == "RELEASED" and machine == "claim":
@@ -174,6 +176,13 @@ class World:
                     if CONDITIONS[coupling.when](self, follower):
                         self.fire(coupling.target, follower, coupling.target_event)
         return True
+
+    def note_doubt(self, machine: str, entity: Any, event: str) -> None:
+        """Remember instances that a provider failed on, until they are cleared or come anew."""
+        if (machine, event) == ("attachment", "fail"):
+            self.doubtful.update(_instances(self, entity))
+        elif machine == "instance" and event in ("clear", "report"):
+            self.doubtful.discard(entity.number)
 
     # -- what must hold at the very moment --------------------------------------------------
     def assert_may_pass(self, start: Start) -> None:

@@ -286,13 +286,15 @@ MACHINES: dict[str, Machine] = {
 # Relations name the entities that follow what moved, in the order of their ids: `group`, `members`,
 # `launches`, `claims` of a start, job, group or launch (`group` is a start's gang, none for a plain
 # job); `job` of a launch; `attachments` of a claim; `claim`, and `instances` that it holds on the
-# attachment's host, of an attachment; `self`.
-# Conditions, asked when the coupling is reached:
-#   unused  no live launch of a consumer is left, and what the claim lives for is over; a group's
-#           claim lives until its group is RETRACTING, ENDING or over, or the start that made it
-#           FAILED (release order: processes, attachments, claims);
-#   bare    no attachment of the claim is left.
-# A coupling fires only when its event moved the state, never when the cell ignores it.
+# attachment's host, of an attachment; `claims` that hold an instance; `self`.
+# Conditions are asked when the coupling is reached. A coupling fires only when its event moved the
+# state, never when the cell ignores it.
+CONDITION_MEANINGS: dict[str, str] = {
+    "unused": "no live launch of a consumer is left, and what the claim lives for is over; a "
+    "group's claim lives while its group is STARTING or RUNNING out of the birth that made it "
+    "(release order: processes, attachments, claims)",
+    "bare": "no attachment of the claim is left",
+}
 COUPLINGS: tuple[Coupling, ...] = (
     Coupling("start", "pass", "group", "group", "pass", "", "a gang runs once a start passed"),
     Coupling("start", "fail", "launches", "launch", "stop", "", "a failed start never runs"),
@@ -312,6 +314,7 @@ COUPLINGS: tuple[Coupling, ...] = (
     Coupling("attachment", "free", "claim", "claim", "free", "bare", "a claim goes last"),
     Coupling("attachment", "lose", "claim", "claim", "fail", "", "what it stood on is gone"),
     Coupling("attachment", "lose", "claim", "claim", "free", "bare", "a claim goes last"),
+    Coupling("instance", "miss", "claims", "claim", "fail", "", "what it held is not there"),
     Coupling("job", "kill", "launches", "launch", "stop", "", "ending a job stops its processes"),
     Coupling("group", "kill", "members", "job", "kill", "", "ending a gang ends its members"),
     Coupling("group", "finish", "launches", "launch", "stop", "", "the verdict stops what runs"),
