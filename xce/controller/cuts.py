@@ -10,7 +10,7 @@ from msgspec import Struct
 from xce.controller.core.encode import encode
 from xce.controller.core.state import Key, State
 from xce.wal.codec import digest_text, row_digest
-from xce.wal.port import CutClose, CutRow
+from xce.wal.port import Cut, CutClose, CutRow
 
 RECORDS_BETWEEN = 50_000
 SLICE = 2_000
@@ -39,6 +39,10 @@ class Cutter:
     def seed(self, what: str, key: Key, body: bytes) -> None:
         """A row that the last closed cut holds, at recovery."""
         self._take(what, key, body)
+
+    def agrees(self, cut: Cut) -> bool:
+        """Whether the seeded rows are what `cut` closed over."""
+        return self._count == cut.count and digest_text(self._sum) == cut.digest
 
     @property
     def under_way(self) -> bool:

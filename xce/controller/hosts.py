@@ -43,6 +43,11 @@ class Hosts:
             found = self._boxes[host] = HostOutbox()
         return found
 
+    def wake(self) -> None:
+        """Let every waiting poll look again: the controller stops."""
+        for box in self._boxes.values():
+            box.nudge()
+
     def hear(self, host: str, now_us: int) -> HostEvent | None:
         """A host was heard; the event to record when that changes what it is."""
         self._heard_us[host] = now_us

@@ -117,6 +117,12 @@ class Controller:
         head = self._writer.head
         return head.lsn, head.hash.hex()
 
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """What log this is and which durability it read back."""
+        told = self._writer.log.about()
+        return {"name": told.name, "version": told.version, "durability": told.durability}
+
     # -- hosts -------------------------------------------------------------------------------------
     def _hear(self, host: str) -> None:
         event = self.hosts.hear(host, self.clock.now_us())
@@ -190,6 +196,8 @@ class Controller:
         """End after the step under way, with a cut."""
         self._stopping = True
         self._wake.set()
+        self._moved.set()
+        self.hosts.wake()
 
     def _end(self) -> None:
         for _, future in self._inbox:

@@ -6,14 +6,13 @@ the caller leads with a higher epoch, and no host is believed before it has reco
 
 from collections.abc import Iterable
 
-from msgspec import json
+from msgspec import Struct, json
 
 from xce.controller.core.apply import apply
 from xce.controller.core.encode import decode, key_of
-from xce.controller.core.state import State
+from xce.controller.core.state import Key, State
 from xce.controller.cuts import TABLE_OF, Cutter
 from xce.model.records import Record
-from xce.wal.codec import digest_text, row_digest
 from xce.wal.port import Log, LogCorrupt
 
 CHUNK = 2_000
@@ -49,25 +48,22 @@ def _restore_head(log: Log, state: State, lsn: int) -> None:
 def _load_cut(log: Log, state: State, cutter: Cutter) -> None:
     cut = log.newest_cut()
     assert cut is not None
-    entities = []
-    total, count = 0, 0
+    tables: dict[str, dict[Key, Struct]] = {what: {} for what in state.tables}
     for row in log.cut_rows(cut):
         what = TABLE_OF.get(row.kind, row.kind)
         key = key_of(what, row.id)
-        entities.append((what, key, decode(what, row.body)))
-        total += row_digest(row.kind, row.id, row.body)
-        count += 1
+        tables[what][key] = decode(what, row.body)
         cutter.seed(what, key, row.body)
-    if count != cut.count or digest_text(total) != cut.digest:
+    if not cutter.agrees(cut):
         raise LogCorrupt(
-            f"the cut at record {cut.lsn} has {count} rows of {cut.count}, or one that was changed"
+            f"the cut at record {cut.lsn} does not match its digest over {cut.count} entities: "
+            "a row of it was changed or is missing"
         )
-    names = [getattr(entity, "spec", "") for _, _, entity in entities]
-    _intern(log, state, names)
-    for what in state.tables:
-        for kind, key, entity in entities:
-            if kind == what:
-                state.put(what, key, entity)
+    specs = [getattr(one, "spec", "") for what in ("job", "group") for one in tables[what].values()]
+    _intern(log, state, specs)
+    for what, entities in tables.items():
+        for key in sorted(entities):
+            state.put(what, key, entities[key])
 
 
 def _fold(log: Log, state: State, records: list[Record]) -> None:
