@@ -76,6 +76,10 @@ class MemoryEngine:
     def anchor(self) -> tuple[int, str]:
         return self.state.lsn, "hash"
 
+    @property
+    def about(self) -> Mapping[str, Any]:
+        return {"name": "memory", "version": "", "durability": {"durable": "no"}}
+
     def _take(self, command: Command) -> Answer | Rejection:
         self.commands.append(command)
         request = getattr(command, "request", None)
@@ -133,7 +137,7 @@ class MemoryEngine:
 
     async def dry_run(self, command: SubmitGroup) -> Mapping[str, Any] | Rejection:
         why = reason(Code.NO_HOSTS)
-        return {"fits": False, "members": [], "reason": {"code": why.code, "text": why.text()}}
+        return {"fits": False, "never": False, "members": [], "reason": why.text()}
 
     def reasons_for(self, entity: str) -> PendReason | None:
         if entity == "1":

@@ -132,6 +132,8 @@ def test_tcp_with_the_token_works_end_to_end(tmp_path: Path) -> None:
                 assert (await client.get("/v1/jobs", headers=bearer)).status_code == 200
                 ready = (await client.get("/readyz")).json()
                 assert (ready["epoch"], ready["lsn"]) == (1, 2)
+                log = (await client.get("/version")).json()["log"]
+                assert log["durability"] == {"durable": "no"}
 
     run(main())
 

@@ -102,6 +102,10 @@ class Engine(Protocol):
     def anchor(self) -> tuple[int, str]:
         """Lsn and hash of the last committed record, for agents to remember."""
 
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """The log: {"name", "version", "durability": settings read back}."""
+
     async def ask(self, command: Command) -> Answered | Rejection:
         """Decide, commit, answer."""
 
@@ -124,8 +128,9 @@ class Engine(Protocol):
         """Work that left the state, None when there was none of that name."""
 
     async def dry_run(self, command: SubmitGroup) -> Mapping[str, Any] | Rejection:
-        """What a session would do with the gang now: {"fits", "members": [{"role", "rank",
-        "hosts": [{"host", "tasks", "instances"}]}], "reason"}; nothing is kept."""
+        """What a session would do with the gang now, nothing else waiting: {"fits", "never",
+        "members": [{"role", "rank", "hosts": [{"host", "tasks", "instances"}]}], "reason": a
+        sentence}; nothing is kept."""
 
     def reasons_for(self, entity: str) -> PendReason | None:
         """Why a job or a group waits, as the last session saw it."""

@@ -31,6 +31,7 @@ STATUS = {
     "wrong_media": 415,
     "busy": 503,
     "not_leading": 503,
+    "outcome_unknown": 503,
 }
 _REFUSED = 422
 

@@ -124,8 +124,7 @@ def _tell_dry_run(values: dict[str, Any], told: dict[str, Any]) -> int:
         for member in told["members"]:
             print(f"  {member['role']} {member['rank']}: {hosts_text(member['hosts'])}")
     else:
-        reason = told.get("reason") or {}
-        print(f"It would wait: {reason.get('text', 'no reason is known')}")
+        print(f"It would {'never run' if told.get('never') else 'wait'}: {told['reason']}")
     return say.OK
 
 

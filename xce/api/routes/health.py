@@ -38,8 +38,9 @@ class HealthRoutes:
         return answer({"status": "ok", "epoch": state.epoch, "lsn": state.lsn})
 
     async def version(self) -> Response:
-        """Version and protocol."""
-        return answer({"version": __version__, "api": "v1", "protocol": PROTOCOL})
+        """Version and protocol, and the log with the durability that it read back."""
+        told = {"version": __version__, "api": "v1", "protocol": PROTOCOL}
+        return answer({**told, "log": self._engine.about})
 
     async def metrics(self) -> Response:
         """Figures in Prometheus' text format."""
