@@ -98,6 +98,12 @@ def _instances_of_attachment(state: State, key: Key) -> list[str]:
     ]
 
 
+def _claims_of_instance(state: State, key: Key) -> list[int]:
+    """The claim that holds an instance; none when an allocation does, or nobody."""
+    what, number = state.index.holders.get(key, ("", 0))  # type: ignore[arg-type]
+    return [number] if what == "claim" and number in state.claims else []
+
+
 CONDITIONS: dict[str, Condition] = {
     "": lambda state, key: True,
     "unused": _unused,
@@ -112,6 +118,7 @@ RELATIONS: dict[tuple[str, str], Relation] = {
     ("launch", "claims"): claims_of_launch,
     ("launch", "job"): lambda state, key: (state.launches[key].job,),  # type: ignore[index]
     ("attachment", "instances"): _instances_of_attachment,
+    ("instance", "claims"): _claims_of_instance,
     ("group", "claims"): _claims_of_group,
     ("claim", "attachments"): lambda state, key: state.claims[key].attachments,  # type: ignore[index]
     ("claim", "self"): lambda state, key: (key,),
