@@ -13,7 +13,7 @@ from alembic.script import ScriptDirectory
 
 from tests.kit.postgres import PostgresServer
 from xce.wal import schema, sqlite
-from xce.wal.open import bring_up, migrations_folder, open_sqlite
+from xce.wal.open import bring_up, migrations_folder, open_sqlite, schema_version
 from xce.wal.port import CUT_KINDS, LogAway, LogTooNew, LogUnfit
 from xce.wal.postgres import connect, open_postgres, place_of
 
@@ -75,6 +75,26 @@ def test_bringing_up_twice_changes_nothing(engine: sa.Engine) -> None:
     bring_up(engine, upgrade=False)
     with engine.connect() as connection:
         assert connection.execute(sa.text("SELECT count(*) FROM leader")).scalar() == 1
+
+
+def test_a_migration_that_is_cut_short_leaves_nothing(
+    engine: sa.Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(Exception):
+        pass
+
+    def fail(*_words: object, **_named: object) -> None:
+        raise Killed
+
+    monkeypatch.setattr("alembic.op.create_index", fail)
+    with pytest.raises(Killed):
+        bring_up(engine, upgrade=False)
+    with engine.connect() as connection:
+        assert sa.inspect(connection).get_table_names() == []
+    monkeypatch.undo()
+    bring_up(engine, upgrade=False)
+    with engine.connect() as connection:
+        assert schema_version(connection) == schema.VERSION
 
 
 @pytest.mark.parametrize(
