@@ -41,8 +41,6 @@ class Code(StrEnum):
     OVER_QUEUE = "over_queue"
 
 
-_SYNTAX_TEXT = "Bad resource requirement syntax"
-
 LSF_TEXT: Mapping[Code, str] = MappingProxyType(
     {
         Code.UNKNOWN_NAME: "Bad resource name",
@@ -56,6 +54,8 @@ LSF_TEXT: Mapping[Code, str] = MappingProxyType(
 
 class ResreqError(Exception):
     """A requirement that cannot be taken; see the module for its fields."""
+
+    syntax_text = "Bad resource requirement syntax"
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class ResreqError(Exception):
         self.expected = expected
         self.hint = hint
         self.text = text
-        self.lsf_text = LSF_TEXT.get(code, _SYNTAX_TEXT)
+        self.lsf_text = LSF_TEXT.get(code, self.syntax_text)
 
     def __str__(self) -> str:
         said = f"column {self.column}: {self.message}"

@@ -40,6 +40,15 @@ _TERMINALS: Mapping[str, str] = MappingProxyType(
         "COMMA": "`,`",
         "COLON": "`:`",
         "EQUAL": "`=`",
+        "INT": "a number",
+        "PERCENT": "`%`",
+        "STATE": "`done(`",
+        "EXIT": "`exit(`",
+        "COUNT": "`numdone(`",
+        "EXTERNAL": "`external(`",
+        "TIME": "`time(...)`",
+        "INDEX": "`[index]`",
+        "OPERATOR": "`>=`",
         "$END": "the end",
         "SELECT": "a section",
         "ORDER": "a section",
@@ -87,6 +96,13 @@ def character_error(text: str, offset: int) -> ResreqError:
     return ResreqError(
         Code.CHARACTER, said, column=offset + 1, found=character, hint=hint, text=text
     )
+
+
+def stopped_at(text: str, error: UnexpectedInput) -> tuple[int, str, tuple[str, ...]]:
+    """Where the parser stopped, what it found there, and what could have followed."""
+    offset, accepted = _place(text, error)
+    match = _FOUND.match(text, offset)
+    return offset, match.group() if match else "", _expected(accepted)
 
 
 def syntax_error(text: str, error: UnexpectedInput) -> ResreqError:
