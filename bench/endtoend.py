@@ -26,7 +26,7 @@ def run(argv: list[str]) -> dict[str, Any]:
         )
         _wait_ended(path)
         seconds = time.perf_counter() - began
-        done = get(path, "/v1/jobs?state=DONE&limit=1")["total"]
+        done = get(path, "/v1/jobs?stat=DONE&limit=1")["total"]
         read_back = durability(path)
     if done != args.jobs:
         raise RuntimeError(f"{done} of {args.jobs} jobs are DONE")

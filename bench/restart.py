@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.load import JOB, Client
-from bench.service import Service, durability, get
+from bench.service import NOTHING_STARTS, Service, durability, get
 
 _BATCH = 2_000
 
@@ -22,14 +22,14 @@ def run(argv: list[str]) -> dict[str, Any]:
     args = parser.parse_args(argv)
     folder = Path(tempfile.mkdtemp(prefix="xce-bench-"))
     home = folder / "home"
-    first = Service(home)
+    first = Service(home, NOTHING_STARTS)
     try:
         first.wait_ready()
         asyncio.run(_fill(first.socket_path, args.pending))
         before = first.rss_bytes()
         first.kill()
         began = time.perf_counter()
-        second = Service(home)
+        second = Service(home, NOTHING_STARTS)
         second.wait_ready()
         seconds = time.perf_counter() - began
         kept = get(second.socket_path, "/v1/jobs?limit=1")["total"]

@@ -97,10 +97,17 @@ def service(cluster: str = "", hosts: int = 0, database: str = "") -> Iterator[S
         shutil.rmtree(folder, ignore_errors=True)
 
 
+NOTHING_STARTS = """levels = ["host"]
+[[queues]]
+name = "normal"
+active = false
+"""
+
+
 def cluster_of(hosts: int, slots: int) -> str:
     """An emulated cluster of equal hosts."""
     return (
-        '[topology]\nlevels = ["host"]\n\n[[emulate.hosts]]\n'
+        'levels = ["host"]\n\n[[emulate.hosts]]\n'
         f'name = "n%d"\ncount = {hosts}\nslots = {slots}\nmem = "64GB"\n'
     )
 

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from bench.load import JOB, Client, percentile, submit_many
-from bench.service import durability, service
+from bench.service import NOTHING_STARTS, durability, service
 
 _BODY = json.dumps({**JOB, "held": False}).encode()
 
@@ -20,7 +20,7 @@ def run(argv: list[str]) -> dict[str, Any]:
     parser.add_argument("--batch", type=int, default=1_000)
     args = parser.parse_args(argv)
     figures: dict[str, Any] = {}
-    with service() as running:
+    with service(NOTHING_STARTS) as running:
         path = running.socket_path
         for clients, jobs in ((1, max(1, args.jobs // 10)), (args.clients, args.jobs)):
             seconds, times = asyncio.run(submit_many(path, clients, jobs, _BODY))
