@@ -1,5 +1,6 @@
 """Agents, supervisors and controllers die; no job runs twice and no outcome is lost."""
 
+import os
 import signal
 import time
 
@@ -92,6 +93,18 @@ def test_a_killed_supervisor_loses_what_ran_and_aborts_what_was_armed(
     controller.go(3, up.shell("echo new life", stdout="three"))
     controller.await_report(Ended, 3)
     assert up.text("three") == "new life\n"
+
+
+def test_a_supervisor_that_crashes_by_itself_is_started_again(
+    up: Host, controller: FakeController
+) -> None:
+    pid = up.supervisor_pid()
+    (up.folder / "scripts").rmdir()
+    os.kill(pid, signal.SIGSEGV)
+    until(lambda: up.supervisor_pid() != pid)
+    controller.go(1, up.task(script="echo again"))
+    controller.await_report(Ended, 1)
+    assert up.text() == "again\n"
 
 
 def test_leftovers_without_control_groups_are_found_by_their_cookie(

@@ -95,7 +95,7 @@ UNPREPARABLE = [
     ({"command": ("/no/such",)}, "command not found: /no/such"),
     ({"command": ("/etc/passwd",)}, "command is not executable: /etc/passwd"),
     ({"command": ()}, "there is no command"),
-    ({"command": ("a\0b",)}, "the task cannot be understood: embedded null byte"),
+    ({"cwd": "/a\0b"}, "the task cannot be understood: embedded null byte"),
     ({"cwd": "/no/such/place"}, "working directory /no/such/place: No such file"),
     ({"stdout": "missing/out"}, "output file missing/out: No such file or directory"),
     ({"stdin": "missing"}, "input file missing: No such file or directory"),

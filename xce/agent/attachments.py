@@ -205,7 +205,7 @@ class Keeper:
                 why = f"this host has no provider '{one.facts['provider']}'"
                 return FAILED, {"message": why}
             return READY, {"value": provider.provision(one.request())}
-        except ProviderFailed as error:
+        except (ProviderFailed, OSError, ValueError) as error:
             reached = RELEASING if state == RELEASING else FAILED
             return reached, {"message": str(error)}
 

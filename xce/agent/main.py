@@ -14,17 +14,16 @@ import types
 from xce.agent.attachments import Attachment, Keeper
 from xce.agent.facts import FactsWrong, read_facts, real_facts
 from xce.agent.link import Refused
-from xce.agent.runtime import Agent
+from xce.agent.runtime import EXIT_REFUSED, EXIT_WRONG, Agent
 from xce.agent.settings import AgentConfig, make_folder
 from xce.agent.supervised import SupervisorLost
 from xce.agent.supervisor.journal import JournalDamaged
 from xce.agent.supervisor.kernel import boot_id
 from xce.model.host import HostFacts
-from xce.providers.base import Place
+from xce.providers.base import Place, ProviderFailed
 from xce.providers.registry import make_providers
 
 LEAVE_S = 60.0
-EXIT_WRONG, EXIT_REFUSED = 1, 7
 
 
 class CannotRun(Exception):
@@ -73,7 +72,7 @@ def run_agent(config: AgentConfig) -> int:
     """Run until told to stop; the exit code."""
     try:
         agent, lock = _begin(config)
-    except (CannotRun, FactsWrong, JournalDamaged, SupervisorLost) as error:
+    except (CannotRun, FactsWrong, JournalDamaged, ProviderFailed, SupervisorLost) as error:
         return _say(config, str(error), EXIT_WRONG)
     except Refused as error:
         return _say(config, str(error), EXIT_REFUSED)
@@ -81,17 +80,17 @@ def run_agent(config: AgentConfig) -> int:
         return _say(config, f"{error.filename or config.folder}: {error.strerror}", EXIT_WRONG)
 
     def told(_number: int, _frame: types.FrameType | None) -> None:
-        agent.end("")
+        agent.end("", 0)
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, told)
-    why = agent.wait()
+    why, code = agent.wait()
     drain = config.on_leave == "stop"
     agent.supervised.leave(drain=drain)
     if drain:
         agent.supervised.wait_gone(LEAVE_S)
     os.close(lock)
-    return _say(config, why, EXIT_REFUSED) if why else 0
+    return _say(config, why, code) if why else code
 
 
 def _say(config: AgentConfig, why: str, code: int) -> int:

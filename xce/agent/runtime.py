@@ -7,8 +7,10 @@ durable before anything is done by it. A poll's stamp is raised only when the or
 are durable.
 """
 
+import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import TypeVar
 
 import msgspec
@@ -41,6 +43,7 @@ from xce.model.host import HostFacts
 REPORTS_MAX = 500
 ANSWER_S = 15.0
 EXPIRY_S = 0.5
+EXIT_WRONG, EXIT_REFUSED = 1, 7
 
 Answer = TypeVar("Answer", Registered, Orders, ReportsTaken)
 
@@ -92,9 +95,9 @@ class Agent:
         self.outbox = Outbox(time.time_ns() // 1000)
         self.session = Session()
         self.tidings = Tidings(self.outbox, facts.address, self.session.see)
-        self.supervised = Supervised(config, boot_id, self.tidings.heard, self.end)
+        self.supervised = Supervised(config, boot_id, self.tidings.heard, self.fail)
         self.keeper: Keeper
-        self.why_ended: str | None = None
+        self._verdict: tuple[str, int] | None = None
         self._facts = facts
         self._boot_id = boot_id
         self._token = token
@@ -106,30 +109,41 @@ class Agent:
     def begin(self, keeper: Keeper) -> None:
         """Bring up supervisor, keeper and threads."""
         self.keeper = self.tidings.keeper = keeper
+        threading.excepthook = self._crashed
         self.supervised.open()
-        self.tidings.listed.wait()
+        while not self.tidings.listed.wait(EXPIRY_S):
+            if self._verdict is not None:
+                raise SupervisorLost(self._verdict[0])
         keeper.start()
         for name, work in (("orders", self._take_orders), ("reports", self._post_reports)):
             threading.Thread(target=self._run, args=(work,), name=name, daemon=True).start()
 
-    def _run(self, work: object) -> None:
-        assert callable(work)
+    def _run(self, work: Callable[[], None]) -> None:
         try:
             work()
         except Refused as error:
-            self.end(str(error))
+            self.end(str(error), EXIT_REFUSED)
 
-    def end(self, why: str) -> None:
-        """Stop; a text says why when it was not asked for."""
-        if self.why_ended is None:
-            self.why_ended = why
+    def _crashed(self, what: threading.ExceptHookArgs) -> None:
+        """A thread ended by an error of ours; going on without it would only look like working."""
+        sys.__excepthook__(what.exc_type, what.exc_value or what.exc_type(), what.exc_traceback)
+        self.fail(f"internal error: {what.exc_type.__name__}: {what.exc_value}")
+
+    def fail(self, why: str) -> None:
+        """Stop, because the agent cannot work here."""
+        self.end(why, EXIT_WRONG)
+
+    def end(self, why: str, code: int) -> None:
+        """Stop; the first to say so gives the reason, "" when it was asked for."""
+        if self._verdict is None:
+            self._verdict = (why, code)
         self._ended.set()
 
-    def wait(self) -> str:
-        """Until the end: why, "" when it was asked for."""
+    def wait(self) -> tuple[str, int]:
+        """Until the end: why, and the exit code."""
         while not self._ended.wait(EXPIRY_S):
             self.keeper.expire()
-        return self.why_ended or ""
+        return self._verdict or ("", 0)
 
     # --- orders -----------------------------------------------------------------------------
 

@@ -17,13 +17,15 @@ from itertools import count
 import msgspec
 
 from xce.agent.settings import AgentConfig
-from xce.agent.supervisor.wire import Lines, Message, PeerBroken
+from xce.agent.supervisor.serve import EXIT_DAMAGED
+from xce.agent.supervisor.wire import VERSION, Lines, Message, PeerBroken
 
 BOOT = (
     "import sys; sys.path.append(sys.argv[1]); "
     "from xce.agent.supervisor.serve import main; sys.exit(main(*sys.argv[2:]))"
 )
 CONNECT_S = 20.0
+CONNECT_PAUSE_S, CRASHED_PAUSE_S = 0.005, 0.2
 SYNC_S = 30.0
 PASSED_ON = ("PATH", "LANG", "TZ")
 CRASH_AT = "XCE_CRASH_AT_SUPERVISOR"
@@ -106,29 +108,36 @@ class Supervised:
     # --- the reader -----------------------------------------------------------------------
 
     def _read(self) -> None:
-        while True:
-            sock, lines = self._socket, Lines()
-            while sock is not None:
-                try:
-                    data = sock.recv(1 << 18)
-                    messages = lines.feed(data)
-                except (OSError, PeerBroken):
-                    data, messages = b"", []
-                if not data:
-                    break
-                for message in messages:
-                    self._hear(message)
-            self._lose()
-            if self._closing:
-                return
-            try:
+        try:
+            while True:
+                self._read_one_life()
+                self._lose()
+                if self._closing:
+                    return
                 self._connect()
-            except SupervisorLost as error:
-                self._on_fatal(str(error))
+        except SupervisorLost as error:
+            self._on_fatal(str(error))
+
+    def _read_one_life(self) -> None:
+        sock, lines = self._socket, Lines()
+        while sock is not None:
+            try:
+                data = sock.recv(1 << 18)
+                messages = lines.feed(data)
+            except (OSError, PeerBroken):
                 return
+            if not data:
+                return
+            for message in messages:
+                self._hear(message)
 
     def _hear(self, message: Message) -> None:
         if message["event"] != "synced":
+            if message["event"] == "listed" and message["version"] != VERSION:
+                raise SupervisorLost(
+                    f"a supervisor of version {message['version']} runs here, not {VERSION}; "
+                    "it ends when its launches have"
+                )
             self._on_event(message)
             return
         with self._changed:
@@ -148,13 +157,14 @@ class Supervised:
         deadline_s = time.monotonic() + CONNECT_S
         while (sock := self._try()) is None:
             ended = self._child.poll() if self._child is not None else 0
-            if ended == 1:
-                raise SupervisorLost(f"the supervisor cannot work: {self._last_words()}")
+            if ended == EXIT_DAMAGED:
+                raise SupervisorLost(self._last_words())
             if ended is not None:
                 self._start()
             if time.monotonic() > deadline_s:
-                raise SupervisorLost(f"no supervisor comes up in {self._config.folder}")
-            time.sleep(0.005)
+                where = f"in {self._config.folder}"
+                raise SupervisorLost(f"no supervisor comes up {where}: {self._last_words()}")
+            time.sleep(CRASHED_PAUSE_S if ended else CONNECT_PAUSE_S)
         with self._guard:
             self._socket = sock
         self.send({"do": "hello"})

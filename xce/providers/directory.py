@@ -65,8 +65,11 @@ class DirectoryProvider(Provider):
     def _wipe(self, path: str) -> None:
         """Move aside first: a half-wiped directory never looks like a good one."""
         if not path.endswith(_GONE):
-            os.rename(path, path + _GONE)
-            path += _GONE
+            aside = path + _GONE
+            if os.path.lexists(aside):
+                shutil.rmtree(aside)
+            os.rename(path, aside)
+            path = aside
         shutil.rmtree(path)
 
     def clean(self, known: Iterable[tuple[int, int]]) -> None:

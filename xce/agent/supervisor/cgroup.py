@@ -126,10 +126,16 @@ class Group:
         else:
             _write(f"{self.memory}/memory.limit_in_bytes", str(mem_bytes))
 
-    def join(self) -> None:
+    @property
+    def birthplace(self) -> str:
+        """The group a child can be born in, "" where it has to join."""
+        return self.tracking if os.path.exists(f"{self.tracking}/cgroup.events") else ""
+
+    def join(self, *, born_inside: bool) -> None:
         """Put the calling process in; done by the child before it gives up its rights."""
         for folder in self.folders:
-            _write(f"{folder}/cgroup.procs", "0")
+            if not (born_inside and folder == self.tracking):
+                _write(f"{folder}/cgroup.procs", "0")
 
     def pids(self) -> list[int]:
         """Processes in the tracking group."""

@@ -22,7 +22,7 @@ from xce.agent.supervisor.launch import (
 )
 from xce.agent.supervisor.spawn import Recipe, Unpreparable, fork_process
 from xce.agent.supervisor.tree import Tree
-from xce.agent.supervisor.wire import Message
+from xce.agent.supervisor.wire import VERSION, Message
 
 
 class Core:
@@ -56,6 +56,7 @@ class Core:
         self.tell(
             {
                 "event": "listed",
+                "version": VERSION,
                 "epoch": ledger.epoch,
                 "anchor_lsn": ledger.anchor[0],
                 "anchor_hash": ledger.anchor[1],

@@ -70,6 +70,7 @@ class Journal:
     def __init__(self, path: str) -> None:
         self.path = path
         self._waiting: list[Entry] = []
+        self.is_urgent = False
         fresh = not os.path.exists(path)
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         if fresh:
@@ -94,9 +95,10 @@ class Journal:
             os.fsync(self._file)
         return entries, offset
 
-    def add(self, entry: Entry) -> None:
-        """Collect an entry for the next commit."""
+    def add(self, entry: Entry, *, lazily: bool = False) -> None:
+        """Collect an entry for the next commit, which nothing waits for when it comes `lazily`."""
         self._waiting.append(entry)
+        self.is_urgent = self.is_urgent or not lazily
 
     @property
     def is_dirty(self) -> bool:
@@ -119,6 +121,7 @@ class Journal:
         crashpoint.reach("journal.after_sync")
         self.size_bytes += len(frame)
         self._waiting.clear()
+        self.is_urgent = False
 
     def rewrite(self, entries: Iterable[Entry]) -> None:
         """Replace the whole file by these entries; either the old or the new one is found."""

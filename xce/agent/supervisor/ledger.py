@@ -92,9 +92,9 @@ class Ledger:
             page.started_us, page.outcome = entry["started"], entry["outcome"]
             page.acked_us, page.signals = entry["acked"], set(entry["signals"])
 
-    def _note(self, entry: Entry) -> None:
+    def _note(self, entry: Entry, *, lazily: bool = False) -> None:
         self._fold(entry)
-        self.journal.add(entry)
+        self.journal.add(entry, lazily=lazily)
 
     def note_boot(self, boot_id: str) -> None:
         """This boot's supervisor is at work."""
@@ -124,10 +124,10 @@ class Ledger:
         self._note({"k": "exited", "l": launch, "g": generation, "outcome": outcome})
 
     def note_acked(self, launch: int, at_us: int) -> None:
-        """The controller has committed the outcome."""
+        """The controller has committed the outcome. Forgotten, it would only be told again."""
         page = self.pages.get(launch)
         if page is not None and page.outcome is not None and not page.acked_us:
-            self._note({"k": "acked", "l": launch, "at": at_us})
+            self._note({"k": "acked", "l": launch, "at": at_us}, lazily=True)
 
     def note_signal(self, launch: int, seq: int) -> bool:
         """Whether signal `seq` is new; then it is used up."""
@@ -141,9 +141,9 @@ class Ledger:
         """Ended launches that the controller has not confirmed."""
         return [page for page in self.pages.values() if page.outcome and not page.acked_us]
 
-    def commit(self) -> None:
-        """Make everything noted durable."""
-        if not self.journal.is_dirty:
+    def commit(self, *, is_idle: bool = False) -> None:
+        """Make everything noted durable; an anchor alone is worth a write only in idleness."""
+        if not self.journal.is_dirty and not (is_idle and self.anchor != self._anchor_kept):
             return
         if self.anchor != self._anchor_kept:
             self._anchor_kept = self.anchor

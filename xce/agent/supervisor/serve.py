@@ -27,6 +27,7 @@ from xce.agent.supervisor.wire import Channel, Message, PeerBroken, check
 SOCKET, LOCK, JOURNAL, SCRIPTS = "supervisor.sock", "supervisor.lock", "journal", "scripts"
 LINGER_S = 5.0
 FULL_RETRY_S = 0.5
+EXIT_DAMAGED = 3
 
 
 class Server:
@@ -53,6 +54,7 @@ class Server:
         self._commit()
         while not self._is_done():
             self._turn()
+        self._commit(is_idle=True)
 
     def _is_done(self) -> bool:
         if self.core.live or (self._channel is not None and self._channel.has_output):
@@ -76,7 +78,7 @@ class Server:
             if handle in ready:
                 self.core.look_at(live)
         self.core.endings.tick()
-        self._commit()
+        self._commit(is_idle=not ready)
 
     def _wait(self) -> set[int]:
         poll = select.poll()
@@ -129,15 +131,17 @@ class Server:
         self.is_draining = True
         self.core.stop_all("stopped")
 
-    def _commit(self) -> None:
+    def _commit(self, *, is_idle: bool = False) -> None:
+        """Make what is waiting durable, then do what follows; what is lazy waits for idleness."""
         core = self.core
-        while core.after or self.ledger.journal.is_dirty:
+        while core.after or self.ledger.journal.is_urgent or is_idle:
             try:
-                self.ledger.commit()
+                self.ledger.commit(is_idle=is_idle)
             except JournalFull as error:
                 print(f"supervisor: {error}; waiting for space", file=sys.stderr, flush=True)
                 time.sleep(FULL_RETRY_S)
                 continue
+            is_idle = False
             actions = list(core.after)
             core.after.clear()
             for action in actions:
@@ -201,7 +205,7 @@ def main(folder: str, boot_id: str, cgroup: str, root: str) -> int:
         ledger = Ledger(Journal(os.path.abspath(JOURNAL)))
     except JournalDamaged as error:
         print(f"supervisor: {error}", file=sys.stderr, flush=True)
-        return 1
+        return EXIT_DAMAGED
     holder: list[Server] = []
     server = Server(_listen(), _signals(holder), ledger)
     holder.append(server)

@@ -13,7 +13,7 @@ import pwd
 import signal
 import socket
 import sys
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from xce.agent import crashpoint
 from xce.agent.supervisor import kernel
@@ -37,17 +37,9 @@ class Recipe:
     ) -> None:
         self.task = task
         self.group = group
-        self.uid, self.gid = _identity(task, allow_root)
+        self.uid = _identity(task, allow_root)
         self.switch = self.uid != os.geteuid()
-        self.user, self.home = _account(self.uid, task["user"])
-        self.env = {
-            "PATH": DEFAULT_PATH,
-            "HOME": self.home,
-            "USER": self.user,
-            "LOGNAME": self.user,
-            **task["env"],
-            COOKIE: cookie,
-        }
+        self.cookie = cookie
         self.script_path = ""
 
     def write_script(self, path: str) -> None:
@@ -59,7 +51,8 @@ class Recipe:
         try:
             with open(handle, "w", encoding="utf-8", closefd=False) as out:
                 out.write(self.task["script"])
-            os.fchown(handle, self.uid if self.switch else -1, self.gid if self.switch else -1)
+            if self.switch:
+                os.fchown(handle, self.uid, -1)
         finally:
             os.close(handle)
         self.script_path = path
@@ -74,29 +67,34 @@ class Recipe:
         return [*(named or ["/bin/sh"]), self.script_path, *command]
 
 
-def _identity(task: dict[str, Any], allow_root: bool) -> tuple[int, int]:
+def _identity(task: dict[str, Any], allow_root: bool) -> int:
     mine = os.geteuid()
-    uid = task["uid"] if task["uid"] >= 0 else mine
+    uid = int(task["uid"]) if task["uid"] >= 0 else mine
     if uid == 0 and not allow_root:
         raise Unpreparable("work of uid 0 is refused on this host; --allow-root lets it run")
     if uid != mine and mine != 0:
         raise Unpreparable(f"this agent runs as uid {mine} and cannot start work of uid {uid}")
-    return uid, task["gid"] if task["gid"] >= 0 else _primary_group(uid)
+    return uid
 
 
-def _primary_group(uid: int) -> int:
-    try:
-        return pwd.getpwuid(uid).pw_gid
-    except KeyError:
-        return os.getegid() if uid == os.geteuid() else uid
+class Account(NamedTuple):
+    """Whom a child becomes. Looked up by the child: a directory service may be slow."""
+
+    name: str
+    home: str
+    gid: int
 
 
-def _account(uid: int, name: str) -> tuple[str, str]:
+def _account(recipe: Recipe) -> Account:
+    task, uid = recipe.task, recipe.uid
     try:
         entry = pwd.getpwuid(uid)
     except KeyError:
-        return name or str(uid), "/"
-    return entry.pw_name, entry.pw_dir
+        gid = uid if recipe.switch else os.getegid()
+        found = Account(task["user"] or str(uid), "/", gid)
+    else:
+        found = Account(entry.pw_name, entry.pw_dir, entry.pw_gid)
+    return found._replace(gid=task["gid"]) if task["gid"] >= 0 else found
 
 
 class Process:
@@ -147,21 +145,23 @@ def fork_process(recipe: Recipe, index: int) -> Process:
     ours, theirs = socket.socketpair()
     parent = os.getpid()
     crashpoint.reach("launch.before_fork")
-    pid = os.fork()
+    pid, born_inside = kernel.fork_into(recipe.group.birthplace)
     if pid == 0:
-        _child(recipe, index, theirs.fileno(), parent)
+        _child(recipe, index, theirs.fileno(), (parent, born_inside))
     theirs.close()
     ours.setblocking(False)
     return Process(pid, ours)
 
 
-def _child(recipe: Recipe, index: int, channel: int, parent: int) -> NoReturn:
+def _child(recipe: Recipe, index: int, channel: int, born: tuple[int, bool]) -> NoReturn:
     try:
+        parent, born_inside = born
         _isolate(channel)
         os.setsid()
-        recipe.group.join()
-        _become(recipe, parent)
-        argv, env = _furnish(recipe, index)
+        recipe.group.join(born_inside=born_inside)
+        account = _account(recipe)
+        _become(recipe, account, parent)
+        argv, env = _furnish(recipe, account, index)
         os.write(_CHANNEL, b"R")
         go_env = _await_go()
         if go_env is not None:
@@ -195,34 +195,41 @@ def _isolate(channel: int) -> None:
     kernel.restore_files()
 
 
-def _become(recipe: Recipe, parent: int) -> None:
+def _become(recipe: Recipe, account: Account, parent: int) -> None:
     os.umask(recipe.task["umask"])
     if recipe.switch:
         try:
-            os.initgroups(recipe.user, recipe.gid)
-            os.setresgid(recipe.gid, recipe.gid, recipe.gid)
+            os.initgroups(account.name, account.gid)
+            os.setresgid(account.gid, account.gid, account.gid)
             os.setresuid(recipe.uid, recipe.uid, recipe.uid)
         except OSError as error:
             raise Unpreparable(f"cannot become uid {recipe.uid}: {error.strerror}") from error
-        if os.getresuid() != (recipe.uid,) * 3 or os.getresgid() != (recipe.gid,) * 3:
+        if os.getresuid() != (recipe.uid,) * 3 or os.getresgid() != (account.gid,) * 3:
             raise Unpreparable(f"did not become uid {recipe.uid}")
         kernel.forbid_new_privileges()
     kernel.die_with_parent(parent)
 
 
-def _furnish(recipe: Recipe, index: int) -> tuple[list[str], dict[str, str]]:
-    """Directory, files, command; done as the user."""
+def _furnish(recipe: Recipe, account: Account, index: int) -> tuple[list[str], dict[str, str]]:
+    """Directory, files, command, environment; done as the user."""
     task = recipe.task
-    cwd = task["cwd"] or recipe.home
+    cwd = task["cwd"] or account.home
     try:
         os.chdir(cwd)
     except OSError as error:
         raise Unpreparable(f"working directory {cwd}: {error.strerror}") from error
     _open_files(task)
-    env = dict(recipe.env)
-    env["PWD"] = os.getcwd()
-    env["XCE_RANK"] = str(task["first_rank"] + index)
-    env["XCE_LOCAL_RANK"] = str(index)
+    env = {
+        "PATH": DEFAULT_PATH,
+        "HOME": account.home,
+        "USER": account.name,
+        "LOGNAME": account.name,
+        **task["env"],
+        "PWD": os.getcwd(),
+        "XCE_RANK": str(task["first_rank"] + index),
+        "XCE_LOCAL_RANK": str(index),
+        COOKIE: recipe.cookie,
+    }
     argv = recipe.argv()
     if not argv or not argv[0]:
         raise Unpreparable("there is no command")

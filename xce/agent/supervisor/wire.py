@@ -11,6 +11,7 @@ import socket
 from typing import Any
 
 Message = dict[str, Any]
+VERSION = 1
 LINE_BYTES_MAX = 64 << 20
 
 
