@@ -3,6 +3,7 @@
 from msgspec import structs
 
 from tests.kit.cluster import (
+    PARTS_LEVELS,
     ClaimTemplate,
     dgx,
     gang,
@@ -117,6 +118,14 @@ def test_hosts_of_unknown_domain_never_serve_a_topology_request():
         assert plan.placements == ()
     plain = run_session(idle_snapshot(table(*entries), [gang(1, workers(3))]))
     assert sorted(hosts_in_rank_order(plain)) == ["lost1", "lost2", "z1"]
+
+
+def test_a_preferred_part_of_a_host_does_not_make_up_for_an_unknown_required_domain():
+    entries = [host("a", instances=gpus(8, parts=(4, 4)))]
+    hosts = table(*entries, levels=PARTS_LEVELS)
+    both = gang(1, workers(1, 2), required="block", preferred="nvlink")
+    of_role = gang(2, workers(1, 2, required="block"), preferred="nvlink")
+    assert run_session(idle_snapshot(hosts, [both, of_role])).placements == ()
 
 
 def test_no_host_with_a_known_domain_is_a_reason_of_its_own():

@@ -245,6 +245,8 @@ def refused(snapshot: Snapshot, ask: Ask) -> PendReason | None:
     requests = [ask.topology, *(role.topology for role in ask.roles)]
     if any(request.segment for request in requests):
         return reason(Code.UNSUPPORTED, detail="topology.segment")
+    if any(role.spares for role in ask.roles):
+        return reason(Code.UNSUPPORTED, detail="spares")
     claims = [*ask.claims, *(claim for role in ask.roles for claim in role.claims)]
     for claim in claims:
         if claim.use:

@@ -5,8 +5,9 @@ and a dead end takes back the last choice that has another way. First all roles 
 whole; where that has no place and a role may be smaller, all minima are laid first, then roles
 grow in their order, and the window that holds most members wins (the first one of equals).
 
-A plain job is a group of one here. The search is bounded: a step is one choice looked at, and
-beyond the snapshot's `search_bound` it stops and says so (`exhausted`).
+A plain job is a group of one here. The search is bounded: a step is one host of one choice, and
+when it took `search_bound` steps more than one straight placing it stops and says so
+(`exhausted`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -55,13 +56,18 @@ class Search:
         self.scopes = Scopes(work, ask, plans)
         self.salt = salt
         self.steps = 0
-        self.bound = work.snapshot.search_bound
+        self.bound = self._allowance()
         self.exhausted = False
         items = [need.items(1, True) + need.anchor.items for need in (p.need for p in plans)]
         self.rivals = [
             tuple(item for j, others in enumerate(items) if j != i for item in others)
             for i in range(len(plans))
         ]
+
+    def _allowance(self) -> int:
+        """The snapshot's bound, beyond the steps that one straight placing takes."""
+        straight = sum(plan.needed(plan.role.count) for plan in self.plans)
+        return self.work.snapshot.search_bound + straight
 
     def run(self) -> list[Cell] | None:
         """The cells of a placement that is now taken, or None with the ledger as it was."""
@@ -77,7 +83,7 @@ class Search:
 
     def _grown(self, least: Sequence[int]) -> list[Cell] | None:
         """The most members that any window holds beyond the minima."""
-        self.bound, self.exhausted = self.steps + self.work.snapshot.search_bound, False
+        self.bound, self.exhausted = self.steps + self._allowance(), False
         best: list[Cell] = []
         for scope in self.scopes.windows(least):
             with self.work.ledger.trial():
@@ -136,7 +142,7 @@ class Search:
         ledger = self.work.ledger
         ledger.rollback(frame.mark)
         for window, spread in frame.ways:
-            self.steps += 1
+            self.steps += 1 + len(spread)
             if self.steps > self.bound:
                 self.exhausted = True
                 return False
@@ -168,11 +174,14 @@ class Search:
         the units that fit on each host, and on each as the first."""
         row = _narrowed(window, window.hosts[piece.plan.units[window.hosts] > 0])
         room, first = self._caps(piece, row, first=False), self._caps(piece, row, first=True)
+        if sum(room) < piece.units:
+            return
         bearing = [i for i, cap in enumerate(first) if cap > 0]
         if len(bearing) == sum(cap > 0 for cap in room):
             yield row, room, first
             return
         for front in bearing:
+            self.steps += 1
             order = [front, *(i for i in range(len(room)) if i != front)]
             hosts = row.hosts[np.array(order, dtype=np.intp)]
             yield _narrowed(row, hosts), [room[i] for i in order], [first[i] for i in order]

@@ -20,6 +20,7 @@ from xce.scheduler.place.topology import (
     Window,
     fewest,
     is_finer,
+    known,
     laid_out,
     parts_of,
     tight,
@@ -101,6 +102,8 @@ class Scopes:
         scope: Window | None = None,
     ) -> Iterator[Window]:
         """One preferred domain; else, in each required one, the fewest preferred ones."""
+        if required:
+            within = within & known(self._work.hosts, required)
         if required and preferred:
             wish, must = self._levels.index(preferred), self._levels.index(required)
             preferred = preferred if wish < must else ""
@@ -139,7 +142,7 @@ class Scopes:
         """Domains below the host, tightest first. A level at or above the host adds nothing to a
         scope that is already part of one."""
         if not is_finer(self._work.hosts, level):
-            if scope is not None:
+            if scope is not None and within[scope.hosts].any():
                 yield scope
             return
         found: list[tuple[tuple[int, int, int, str], Window]] = []
