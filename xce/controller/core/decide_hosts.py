@@ -11,7 +11,7 @@ from xce.controller.core.draft import Draft
 from xce.controller.core.ends import end_launch
 from xce.controller.core.starts import fail_start
 from xce.controller.core.state import State
-from xce.model.actor import ADMIN, HOST, OPERATOR, SYSTEM
+from xce.model.actor import ADMIN, HOST, OPERATOR, SYSTEM, Actor
 from xce.model.ids import host_ref, instance_key
 from xce.model.records import AttachmentReported, HostChanged, HostRegistered, LaunchEnded
 from xce.model.start import Launch
@@ -25,11 +25,9 @@ _ADMIN_EVENTS = ("drain", "close", "open")
 def register_host(draft: Draft, command: c.RegisterHost) -> c.Rejection | Answer:
     """A host (re)joins: a new incarnation; a new boot id ends all that ran before."""
     state = draft.state
-    if command.actor.kind == HOST and command.actor.name != command.host:
-        return c.Rejection(
-            code="not_allowed",
-            message=f"the token of host {command.actor.name} is not host {command.host}'s",
-        )
+    refused = speaks_for(command.actor, command.host)
+    if refused is not None:
+        return refused
     known = state.hosts.get(command.host)
     incarnation = state.last("incarnation") + 1
     facts = HostRegistered(
@@ -45,6 +43,15 @@ def register_host(draft: Draft, command: c.RegisterHost) -> c.Rejection | Answer
     if known is not None and known.boot_id != command.boot_id:
         prove_dead(draft, command.host, "reboot", "boot_id")
     return {"incarnation": incarnation}, {}
+
+
+def speaks_for(actor: Actor, host: str) -> c.Rejection | None:
+    """Only a host speaks for itself; the controller and its operators may stand in."""
+    if actor.kind in (OPERATOR, ADMIN, SYSTEM) or (actor.kind == HOST and actor.name == host):
+        return None
+    return c.Rejection(
+        code="not_allowed", message=f"the token of {actor.text()} is not host {host}'s"
+    )
 
 
 def _compare_instances(draft: Draft, command: c.RegisterHost) -> None:
@@ -68,8 +75,9 @@ def host_event(draft: Draft, command: c.HostEvent) -> c.Rejection | Answer:
     host = state.hosts.get(command.host)
     if host is None:
         return c.Rejection(code="not_found", message=f"{command.host}: No such host")
-    clock = command.event in _CLOCK_EVENTS
-    if not clock and command.actor.kind not in (OPERATOR, ADMIN, SYSTEM):
+    if command.event in _CLOCK_EVENTS and command.actor.kind == SYSTEM:
+        return _liveness(draft, command)
+    if command.actor.kind not in (OPERATOR, ADMIN, SYSTEM):
         return c.Rejection(
             code="not_allowed", message=f"{command.event} of a host is for operators"
         )
@@ -77,7 +85,9 @@ def host_event(draft: Draft, command: c.HostEvent) -> c.Rejection | Answer:
         return _admin(draft, command)
     if command.event == "lost":
         return _lost(draft, command)
-    if command.event == "remove" and state.index.live_launches.get(command.host):
+    if command.event != "remove":
+        return c.Rejection(code="invalid", message=f"hosts know no {command.event}", field="event")
+    if state.index.live_launches.get(host.name) or state.index.live_attachments.get(host.name):
         return c.Rejection(
             code="conflict",
             message=f"host {command.host} has work; it cannot be removed",
@@ -98,7 +108,7 @@ def _liveness(draft: Draft, command: c.HostEvent) -> Answer:
             "liveness", host.name, command.event, changed_us=draft.now_us, why=command.why, **asked
         )
         if command.event == "grace_end":
-            fail_open_starts(draft, host.name, "host_down")
+            fail_starts(draft, open_starts(draft.state, host.name), host.name, "host_down")
     return {"host": host.name, "liveness": draft.state.hosts[host.name].liveness}, {}
 
 
@@ -128,13 +138,14 @@ def _lost(draft: Draft, command: c.HostEvent) -> c.Rejection | Answer:
 def prove_dead(draft: Draft, host: str, cause: str, evidence: str) -> None:
     """Nothing that was on the host runs any more: its launches end, its attachments are gone."""
     state = draft.state
+    opened = open_starts(state, host)
     for number in sorted(state.index.live_launches.get(host, {})):
         end_launch(draft, lost_facts(state.launches[number], cause, evidence), host)
     for number in sorted(state.index.live_attachments.get(host, {})):
         facts = AttachmentReported(attachment=number, outcome="released", message=cause)
         draft.open(facts, [host_ref(host)])
         draft.fire("attachment", number, "lose", message=cause)
-    fail_open_starts(draft, host, cause)
+    fail_starts(draft, opened, host, cause)
 
 
 def lost_facts(launch: Launch, cause: str, evidence: str) -> LaunchEnded:
@@ -152,9 +163,9 @@ def lost_facts(launch: Launch, cause: str, evidence: str) -> LaunchEnded:
     )
 
 
-def fail_open_starts(draft: Draft, host: str, reason: str) -> None:
+def fail_starts(draft: Draft, starts: list[int], host: str, reason: str) -> None:
     """An OPEN start with a part on a host that is gone cannot pass."""
-    for number in open_starts(draft.state, host):
+    for number in starts:
         fail_start(draft, number, reason, (f"host {host}: {reason.replace('_', ' ')}",))
 
 

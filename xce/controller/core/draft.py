@@ -99,6 +99,7 @@ class Draft:
         target = MACHINES[machine].next(getattr(entity, field), event, f"{what} {key}")
         if target is None:
             return False
+        fields = {**self._always(machine, event), **fields}
         if target in _ENDED.get(machine, ()):
             fields.setdefault("ended_us", self.now_us)
         self._change(what, key, event, {field: target, **fields})
@@ -128,21 +129,27 @@ class Draft:
         table = _HOME[coupling.target][0]
         for target in RELATIONS[what, coupling.relation](self.state, key):
             if target in self.state.tables[table] and holds(self.state, target):
-                self.fire(coupling.target, target, coupling.target_event, **self._also(coupling))
+                self.fire(coupling.target, target, coupling.target_event, **_because(coupling))
 
-    def _also(self, coupling: Coupling) -> dict[str, Any]:
-        """Fields that a coupled event always sets: when it was, and what it leaves behind."""
-        return {
-            ("launch", "stop"): {
-                "stop_us": self.now_us,
-                "stop_reason": f"{coupling.machine}_{coupling.event}",
-            },
-            ("claim", "free"): {"holdings": ()},
-            ("job", "start"): {"started_us": self.now_us},
-            ("job", "kill"): {"kill_reason": f"{coupling.machine}_{coupling.event}"},
-            ("job", "start_failed"): {**_AGAIN, "pending_us": self.now_us},
-            ("job", "return"): {**_AGAIN, "pending_us": self.now_us},
-        }.get((coupling.target, coupling.target_event), {})
+    def _always(self, machine: str, event: str) -> dict[str, Any]:
+        """Fields that an event always sets: when it was, and what it leaves behind."""
+        match machine, event:
+            case "launch", "stop":
+                return {"stop_us": self.now_us}
+            case "claim", "free":
+                return {"holdings": ()}
+            case "job", "start":
+                return {"started_us": self.now_us}
+            case "job", ("start_failed" | "return"):
+                return {**_AGAIN, "pending_us": self.now_us}
+        return {}
+
+
+def _because(coupling: Coupling) -> dict[str, Any]:
+    """The reason that a coupled event leaves on what it stops."""
+    field = {("launch", "stop"): "stop_reason", ("job", "kill"): "kill_reason"}
+    name = field.get((coupling.target, coupling.target_event))
+    return {name: f"{coupling.machine}_{coupling.event}"} if name else {}
 
 
 _AGAIN: dict[str, Any] = {

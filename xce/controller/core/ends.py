@@ -177,9 +177,9 @@ def settle_group(draft: Draft, number: int) -> None:
     if any_live(state, number):
         return
     if group.state == "RETRACTING":
-        draft.fire(
-            "group", number, "retracted", start=0, pending_us=draft.now_us, window_until_us=0
-        )
+        draft.fire("group", number, "retracted", pending_us=draft.now_us, window_until_us=0)
+        # Only now: its claims are found by way of its start.
+        draft.patch("group", number, start=0)
     elif group.state == "ENDING":
         _end_group(draft, number, group.verdict, group.reason)
     elif group.state == "RUNNING":

@@ -46,8 +46,9 @@ def consumers_live(state: State, key: Key) -> bool:
     if start.ended < len(start.launches):
         return True
     group = state.groups.get(claim.group)
-    gone_on = group is not None and group.state in ("STARTING", "RUNNING")
-    return gone_on and start.state != "FAILED"
+    if group is None or group.start != start.number or start.state == "FAILED":
+        return False
+    return group.state in ("STARTING", "RUNNING")
 
 
 def launches_of_member(state: State, start: int, job: int) -> tuple[int, ...]:
@@ -104,6 +105,11 @@ def _claims_of_instance(state: State, key: Key) -> list[int]:
     return [number] if what == "claim" and number in state.claims else []
 
 
+def _claims_of_instance(state: State, key: Key) -> list[int]:
+    kind, number = state.index.holders.get(key, ("", 0))  # type: ignore[arg-type]
+    return [number] if kind == "claim" else []
+
+
 CONDITIONS: dict[str, Condition] = {
     "": lambda state, key: True,
     "unused": _unused,
@@ -118,6 +124,7 @@ RELATIONS: dict[tuple[str, str], Relation] = {
     ("launch", "claims"): claims_of_launch,
     ("launch", "job"): lambda state, key: (state.launches[key].job,),  # type: ignore[index]
     ("attachment", "instances"): _instances_of_attachment,
+    ("instance", "claims"): _claims_of_instance,
     ("instance", "claims"): _claims_of_instance,
     ("group", "claims"): _claims_of_group,
     ("claim", "attachments"): lambda state, key: state.claims[key].attachments,  # type: ignore[index]

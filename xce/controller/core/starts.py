@@ -152,12 +152,14 @@ def break_start(draft: Draft, number: int, missing: tuple[str, ...]) -> None:
     facts = StartFailed(start=number, reason="start_lost", missing=missing, broken=True)
     draft.open(facts, names_of(draft.state, start))
     draft.fire("start", number, "break", reason="start_lost")
+    text = _failure_text("start_lost", missing)
     if not start.group:
+        for key in start.members:
+            draft.patch("job", key, last_failure=text)
         return
     group = draft.state.groups[start.group]
     if group.state != "RUNNING":
         return
-    text = _failure_text("start_lost", missing)
     failures = group.start_failures + 1
     policy = draft.state.group_spec(group).retries
     fields = {"start_failures": failures, "last_failure": text}
@@ -171,7 +173,7 @@ def break_start(draft: Draft, number: int, missing: tuple[str, ...]) -> None:
 def retry_broken_job(draft: Draft, key: int) -> None:
     """A plain job whose passed start broke, all its launches gone: back to the queue, or over."""
     draft.fire("job", key, "start_failed")
-    _retry_job(draft, key, _failure_text("start_lost", ()), spend=True)
+    _retry_job(draft, key, draft.state.jobs[key].last_failure, spend=True)
 
 
 def _retry_job(draft: Draft, key: int, text: str, *, spend: bool) -> None:
