@@ -10,7 +10,7 @@ from collections.abc import Callable
 from tests.tables import agents as hosts
 from tests.tables.agents import Agent
 from tests.tables.rules import is_idle
-from tests.tables.session import plan, submit_plain
+from tests.tables.session import plan, preempt, submit_plain
 from tests.tables.world import Claim, Group, Host, Job, Thing, World
 
 HOSTS = ("h1", "h2", "h3")
@@ -52,7 +52,9 @@ def step(world: World, agents: list[Agent], is_reordered: bool) -> None:
         submit(world)
     elif luck < 0.945:
         ask(world)
-    elif luck < 0.96:
+    elif luck < 0.955:
+        preempt(world)
+    elif luck < 0.963:
         ask_host(world, agent.name)
     elif luck < 0.97:
         tick(world, agent)

@@ -157,6 +157,9 @@ def member_ended(world: World, job: Job, ok: bool) -> None:
     group = world.things["group"][job.group]
     if group.state not in ("RUNNING", "ENDING"):
         return
+    if job.is_preempted and group.state == "RUNNING" and not ok:
+        world.fire("job", job.number, "return")
+        return
     job.ok = ok
     world.fire("job", job.number, "finish")
     if group.state != "RUNNING":

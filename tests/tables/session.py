@@ -5,6 +5,7 @@ takes what a RUNNING group lacks. Placement is first fit over hosts that are UP 
 """
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from tests.tables.world import Attachment, Claim, Group, Job, Launch, Start, Thing, World
 
@@ -80,6 +81,26 @@ def plan(world: World) -> None:
     for number, suspension in world.things["suspension"].items():
         if suspension.state == "SUSPENDED" and world.rng.random() < 0.5:
             world.fire("suspension", number, "resume")
+
+
+def preempt(world: World) -> None:
+    """Take room from what runs: a whole group, or one that runs beyond a group's minimum."""
+    group = pick(world, "group")
+    if group is None:
+        return
+    running = [job for job in world.members(group) if job.state == "RUNNING"]
+    if len(running) > group.min and world.rng.random() < 0.5:
+        running[-1].is_preempted = True
+        for launch in world.live_of(running[-1].launches):
+            world.fire("launch", launch.number, "stop")
+    else:
+        world.fire("group", group.number, "retract")
+
+
+def pick(world: World, machine: str) -> Any:
+    """One of those that run, or None."""
+    running = [one for one in world.things[machine].values() if one.state == "RUNNING"]
+    return world.rng.choice(running) if running else None
 
 
 def usable(world: World, claim: int) -> bool:
@@ -167,7 +188,7 @@ def seat_member(world: World, start: Start, seat: Seat, shared: tuple[int, ...])
     if job.device in ("attached", "bare"):
         host = seat.hosts[0] if job.device == "attached" else ""
         claims += (make_claim(world, start, "member", seat.devices, host).number,)
-    job.launches, job.start, job.ok = [], start.number, None
+    job.launches, job.start, job.ok, job.is_preempted = [], start.number, None, False
     job.attempt += 1
     for at, host in enumerate(seat.hosts):
         held = seat.devices if job.device == "held" and at == 0 else ()

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from xce.controller.core import relations as core
 from xce.model import tables
 from xce.model.machine import (
     ACTIVE,
@@ -145,6 +146,13 @@ def test_couplings_name_machines_events_relations_and_conditions_that_exist() ->
             (coupling.target, coupling.target_event),
         ):
             assert event in {row.name for row in MACHINES[name].events}, (name, event)
+
+
+def test_the_core_knows_every_relation_and_condition_of_the_couplings() -> None:
+    for coupling in COUPLINGS:
+        home = {"liveness": "host", "admin": "host"}.get(coupling.machine, coupling.machine)
+        assert (home, coupling.relation) in core.RELATIONS
+        assert coupling.when in core.CONDITIONS
 
 
 def test_no_coupling_is_written_twice() -> None:

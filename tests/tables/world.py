@@ -35,6 +35,7 @@ class Job:
     launches: list[int] = field(default_factory=list)
     ok: bool | None = None
     requeues: int = 0
+    is_preempted: bool = False
     failures: int = 0
 
 
