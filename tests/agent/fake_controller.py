@@ -113,7 +113,7 @@ class FakeController:
 
     # --- seen -----------------------------------------------------------------------------------
 
-    def wait(self, what: Callable[[], object], limit_s: float = 10.0) -> object:
+    def wait(self, what: Callable[[], object], limit_s: float = 20.0) -> object:
         with self._changed:
             if not self._changed.wait_for(what, limit_s):
                 raise AssertionError(f"not within {limit_s} s; reports: {self.reports}")
@@ -127,8 +127,10 @@ class FakeController:
             and number in (None, getattr(report, "launch", getattr(report, "attachment", None)))
         ]
 
-    def await_report(self, kind: type, number: int | None = None, nth: int = 1) -> object:
-        self.wait(lambda: len(self.of(kind, number)) >= nth)
+    def await_report(
+        self, kind: type, number: int | None = None, nth: int = 1, limit_s: float = 20.0
+    ) -> object:
+        self.wait(lambda: len(self.of(kind, number)) >= nth, limit_s)
         return self.of(kind, number)[nth - 1]
 
     def await_stamp(self) -> int:
@@ -257,7 +259,7 @@ def _server(controller: FakeController, path: str) -> socketserver.BaseServer:
     return _Tcp(("127.0.0.1", 0), handler)
 
 
-def until(what: Callable[[], object], limit_s: float = 10.0) -> None:
+def until(what: Callable[[], object], limit_s: float = 20.0) -> None:
     """Wait for what is no report."""
     deadline_s = time.monotonic() + limit_s
     while not what():

@@ -253,8 +253,7 @@ def test_an_agent_may_be_told_to_stop_its_launches_too(
     assert host.leave() == 0
     assert not is_alive(int(host.text("pid")))
     until(lambda: not is_alive(supervisor))
-    host.start()
-    ended = controller.await_report(Ended, 1)
+    ended = controller.await_report(Ended, 1, limit_s=0.1)
     assert (ended.how, ended.cause_of_end) == ("signalled", "stopped")
 
 

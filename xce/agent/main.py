@@ -23,7 +23,7 @@ from xce.model.host import HostFacts
 from xce.providers.base import Place, ProviderFailed
 from xce.providers.registry import make_providers
 
-LEAVE_S = 60.0
+LEAVE_S, LAST_REPORTS_S = 60.0, 2.0
 
 
 class CannotRun(Exception):
@@ -89,6 +89,7 @@ def run_agent(config: AgentConfig) -> int:
     agent.supervised.leave(drain=drain)
     if drain:
         agent.supervised.wait_gone(LEAVE_S)
+        agent.outbox.await_empty(LAST_REPORTS_S)
     os.close(lock)
     return _say(config, why, code) if why else code
 

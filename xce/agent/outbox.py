@@ -52,6 +52,11 @@ class Outbox:
             self._changed.wait_for(lambda: bool(self._waiting), wait_s)
             return tuple(islice(self._waiting.values(), most))
 
+    def await_empty(self, wait_s: float) -> None:
+        """Until everything was taken, at most so long."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._waiting, wait_s)
+
     def took(self, seqs: tuple[int, ...]) -> list[Report]:
         """The controller has these: forget and return them."""
         with self._changed:
@@ -59,4 +64,5 @@ class Outbox:
             for seq in seqs:
                 if seq in self._keys:
                     self._drop(self._keys[seq])
+            self._changed.notify_all()
             return found
