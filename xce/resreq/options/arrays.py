@@ -8,7 +8,6 @@ allows is the caller's to judge; indices end at 2**31 - 1, as everywhere.
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise
-from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, cast
 
@@ -116,8 +115,9 @@ def _union(ranges: tuple[Range, ...]) -> set[int]:
 
 @lru_cache(maxsize=1)
 def _grammar() -> Lark:
-    return Lark(
-        (Path(__file__).parent / "arrays.lark").read_text(encoding="utf-8"),
+    return Lark.open(
+        "arrays.lark",
+        rel_to=__file__,
         parser="lalr",
         transformer=cast("Transformer[Any, Any]", SimpleNamespace(**_RULES)),
         maybe_placeholders=False,

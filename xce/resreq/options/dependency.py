@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import lru_cache
-from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, cast
 
@@ -193,8 +192,9 @@ def _judge_depth(text: str) -> None:
 
 @lru_cache(maxsize=1)
 def _grammar() -> Lark:
-    return Lark(
-        (Path(__file__).parent / "dependency.lark").read_text(encoding="utf-8"),
+    return Lark.open(
+        "dependency.lark",
+        rel_to=__file__,
         parser="lalr",
         transformer=cast("Transformer[Any, Any]", SimpleNamespace(**_RULES)),
         maybe_placeholders=False,
