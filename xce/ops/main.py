@@ -92,18 +92,11 @@ def up(home: Path, cluster: Path | None, port: int, database: str, **rest: Any) 
     xce up --home /srv/xce --port 7480
     xce up --database postgresql://xce@db.example/xce
     """
-    from xce.ops.up import options_of, plan_for, run, run_up
+    from xce.ops.up import options_of, plan_for, run, run_up, stay
 
     options = _options(options_of, (home, cluster, port, database), rest)
     plan = plan_for(home, options.site)
-
-    def ready(serving: Any) -> None:
-        hosts = ", ".join(plan.hosts)
-        click.echo(
-            f"xce: up at {serving.url}, home {home}, hosts {hosts}; Ctrl-C ends it", err=True
-        )
-
-    run(run_up(options, plan, ready))
+    run(run_up(options, plan, lambda serving: stay(serving, plan, home)))
 
 
 @main.command()
@@ -114,14 +107,10 @@ def controller(home: Path, cluster: Path | None, port: int, database: str, **res
     \b
     xce controller --port 7480 --cluster xce.toml
     """
-    from xce.ops.up import options_of, run, run_up
+    from xce.ops.up import options_of, run, run_up, stay
 
     options = _options(options_of, (home, cluster, port, database), rest)
-
-    def ready(serving: Any) -> None:
-        click.echo(f"xce: controller at {serving.url}, home {home}; Ctrl-C ends it", err=True)
-
-    run(run_up(options, None, ready))
+    run(run_up(options, None, lambda serving: stay(serving, None, home)))
 
 
 def _options(options_of: Command, words: tuple[Any, ...], rest: dict[str, Any]) -> Any:

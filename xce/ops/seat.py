@@ -52,11 +52,6 @@ class Seat:
         """What log this is and which durability it read back."""
         return self._here().about
 
-    @property
-    def about(self) -> Mapping[str, Any]:
-        """The log, with the durability that it read back."""
-        return self._here().about
-
     async def ask(self, command: Command) -> Answered | Rejection:
         """Decide, commit, answer."""
         try:

@@ -8,6 +8,7 @@ that whoever finds the socket finds a leader, and a home that is in use is told 
 
 import asyncio
 import logging
+from collections.abc import Iterable
 from pathlib import Path
 
 from msgspec import Struct, structs
@@ -23,6 +24,7 @@ log = logging.getLogger("xce")
 
 RETRY_FIRST_S, RETRY_CAP_S = 0.2, 5.0
 FIRST_RECORD_S = 30.0
+JOIN_LOOK_S = 5.0
 
 
 class Options(Struct, frozen=True, kw_only=True):
@@ -63,6 +65,17 @@ class Serving:
     def url(self) -> str:
         """Where the API is on TCP."""
         return f"http://127.0.0.1:{self._service.port}"
+
+    async def joined(self, hosts: Iterable[str]) -> None:
+        """Until all these hosts are UP."""
+        waited = set(hosts)
+        while True:
+            await self._seat.settled()
+            state = self._seat.state
+            up = {name for name, host in state.hosts.items() if host.liveness == "UP"}
+            if waited <= up:
+                return
+            await self._seat.changed(state.lsn, JOIN_LOOK_S)
 
     async def start(self) -> None:
         """Lead, write the first record, listen. LogError or CannotServe says why not."""

@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from xce.api.serve import CannotServe
+from xce.api.serve import AGENT_TOKEN, CannotServe
 from xce.model.host import HostFacts
 from xce.ops.agents import AgentEnded, Agents, Plan
 from xce.ops.config.file import ConfigFaulty, Site, default_site, read_site
@@ -66,21 +66,25 @@ class Told:
         self.end.set()
 
 
-async def run_up(options: Options, plan: Plan | None, ready: Callable[[Serving], None]) -> None:
-    """Serve, with agents if there are any, until told to stop."""
+Act = Callable[[Serving], Coroutine[Any, Any, None]]
+
+
+async def run_up(options: Options, plan: Plan | None, act: Act) -> None:
+    """Serve, with agents if there are any, until `act` is done or somebody says stop."""
     agents = Agents(plan) if plan is not None else None
     told = Told(agents.kill if agents is not None else lambda: None)
     serving = Serving(options)
     await serving.start()
     waits: list[asyncio.Task[Any]] = [asyncio.create_task(told.end.wait())]
+    failed: list[asyncio.Task[Any]] = []
     try:
         if agents is not None:
             agents.start(serving.url)
             waits.append(asyncio.create_task(agents.watch()))
-        ready(serving)
+        waits.append(asyncio.create_task(act(serving)))
         await asyncio.wait([*waits, serving.ended], return_when=asyncio.FIRST_COMPLETED)
-    finally:
         failed = [task for task in waits if task.done()]
+    finally:
         for task in waits:
             task.cancel()
         # A controller that is broken cannot hear how jobs end: they go on without it.
@@ -89,6 +93,17 @@ async def run_up(options: Options, plan: Plan | None, ready: Callable[[Serving],
         await serving.stop()
     for task in [*failed, serving.ended]:
         await task
+
+
+async def stay(serving: Serving, plan: Plan | None, home: Path) -> None:
+    """Say when all is there, then stay until stopped."""
+    if plan is not None:
+        await serving.joined(plan.hosts)
+        hosts = f"hosts {', '.join(plan.hosts)}"
+    else:
+        hosts = f"agents' token {home / AGENT_TOKEN}"
+    click.echo(f"xce: up at {serving.url}, home {home}, {hosts}; Ctrl-C ends it", err=True)
+    await asyncio.Event().wait()
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:

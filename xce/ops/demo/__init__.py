@@ -1,0 +1,1 @@
+"""`xce demo`: a gang of real processes on an emulated cluster, shown live, in a few seconds."""
