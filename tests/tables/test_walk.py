@@ -14,7 +14,7 @@ WALKS = 300
 WALKS_MAX = 900  # rare cells may take some more once the chances in the world were changed
 SEEDS_PER_FAULT = 120
 MUTANTS = {
-    "release early": "used",  # claims go before the launches are gone
+    "release early": "claim",  # claims go before the launches are gone
     "one not armed": "passes with launch",
     "not ready": "passes",
     "host not up": "is not UP",
