@@ -170,14 +170,14 @@ def _best_domain(case: Case, work: Workspace, hosts: Hosts, units: Column) -> tu
 
 
 def _best_part(case: Case, work: Workspace, hosts: Hosts) -> tuple[int, str]:
-    best, where = -1, ""
-    load = case.need.load(False, False)
-    for host in hosts.tolist():
-        for name, bits in parts_of(work.hosts, case.level, host):
-            room = int(caps(work, load, np.array([host], dtype=np.intp), bits)[0])
-            if room > best:
-                best, where = room, f"{work.hosts.names[host]}/{name}"
-    return max(best, 0), where
+    serving = set(hosts.tolist())
+    parts = [part for part in parts_of(work.hosts, case.level) if part[0] in serving]
+    if not parts:
+        return 0, ""
+    spots = np.array([host for host, _, _ in parts], dtype=np.intp)
+    room = caps(work, case.need.load(False, False), spots, [bits for _, _, bits in parts])
+    best = int(room.argmax())
+    return int(room[best]), f"{work.hosts.names[parts[best][0]]}/{parts[best][1]}"
 
 
 def wanted_of(load: Load) -> list[Wanted]:

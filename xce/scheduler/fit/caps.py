@@ -5,7 +5,7 @@ draw on the same instances (then picks.py decides). Whole columns are divided at
 loop over hosts runs only for instances that are selected by attribute or bound to a domain.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -17,11 +17,12 @@ from xce.scheduler.snapshot import Column
 
 UNBOUNDED = 1 << 40
 Hosts = npt.NDArray[np.intp]
-Restrict = Mapping[str, int] | None
+Restrict = Sequence[Mapping[str, int]] | None
 
 
 def caps(work: Workspace, load: Load, hosts: Hosts, restrict: Restrict = None) -> Column:
-    """Units of `load` that fit on each of `hosts`; `restrict` limits the bits per type."""
+    """Units of `load` that fit on each of `hosts`; `restrict` limits, host for host, the bits
+    per type. A host may be named more than once, for different parts of it."""
     room = np.full(len(hosts), UNBOUNDED, dtype=np.int64)
     ledger = work.ledger
     fixed = dict(load.fixed)
@@ -87,11 +88,12 @@ def _by_instances(
 def _selected(work: Workspace, item: Item, hosts: Hosts, restrict: Restrict) -> Column:
     """How often an item fits on each host when its select, domain and limits are heeded."""
     eligible = work.eligible(item.type, item.select)
-    allowed = -1 if restrict is None else restrict.get(item.type, 0)
     level = work.hosts.finer().index(item.same) if item.same in work.hosts.finer() else -1
     found = []
-    for host in hosts.tolist():
-        free = work.ledger.mask(item.type, host) & eligible[host] & allowed
+    for i, host in enumerate(hosts.tolist()):
+        free = work.ledger.mask(item.type, host) & eligible[host]
+        if restrict is not None:
+            free &= restrict[i].get(item.type, 0)
         if level < 0:
             found.append(free.bit_count() // item.count)
             continue

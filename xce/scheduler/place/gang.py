@@ -72,14 +72,21 @@ class Search:
     def run(self) -> list[Cell] | None:
         """The cells of a placement that is now taken, or None with the ledger as it was."""
         whole = [plan.role.count for plan in self.plans]
-        for scope in self.scopes.windows(whole):
+        for scope in self.scopes.windows(whole) if self._roomy(whole) else ():
             cells = self._solve(scope, whole)
             if cells is not None:
                 return cells
             if self.exhausted:
                 break
         least = [min(plan.role.min, plan.role.count) for plan in self.plans]
-        return self._grown(least) if least != whole else None
+        return self._grown(least) if least != whole and self._roomy(least) else None
+
+    def _roomy(self, counts: Sequence[int]) -> bool:
+        """Whether each role by itself has room enough in the cluster."""
+        return all(
+            int(np.minimum(plan.units, plan.needed(count)).sum()) >= plan.needed(count)
+            for plan, count in zip(self.plans, counts, strict=True)
+        )
 
     def _grown(self, least: Sequence[int]) -> list[Cell] | None:
         """The most members that any window holds beyond the minima."""
@@ -173,9 +180,11 @@ class Search:
         """The window with, in turn, each host in front that can bear what sits on the first; with
         the units that fit on each host, and on each as the first."""
         row = _narrowed(window, window.hosts[piece.plan.units[window.hosts] > 0])
-        room, first = self._caps(piece, row, first=False), self._caps(piece, row, first=True)
-        if sum(room) < piece.units:
+        left = caps(self.work, piece.plan.need.load(False, False), row.hosts, row.limits)
+        if int(np.minimum(left, piece.units).sum()) < piece.units:
             return
+        row = _narrowed(row, row.hosts[left > 0])
+        room, first = self._caps(piece, row, first=False), self._caps(piece, row, first=True)
         bearing = [i for i, cap in enumerate(first) if cap > 0]
         if len(bearing) == sum(cap > 0 for cap in room):
             yield row, room, first
@@ -190,7 +199,7 @@ class Search:
         """Units per host of the row; exact also where requests draw on the same instances."""
         need = piece.plan.need
         load = need.load(first, first and piece.member <= 0)
-        room = caps(self.work, load, row.hosts, row.restrict).tolist()
+        room = caps(self.work, load, row.hosts, row.limits).tolist()
         if tangled(load):
             limits = Limits(row.restrict, self.rivals[piece.plan.index])
             for i, host in enumerate(row.hosts.tolist()):

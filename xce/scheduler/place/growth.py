@@ -25,7 +25,7 @@ def more_members(
     """Cells for up to `wanted` more members that run on one host each, beside those `laid`."""
     load = need.load(False, False)
     grown: list[Cell] = []
-    room = caps(work, load, window.hosts, window.restrict).tolist()
+    room = caps(work, load, window.hosts, window.limits).tolist()
     for spot, host in enumerate(window.hosts.tolist()):
         units = min(int(room[spot]), wanted)
         while units > 0:

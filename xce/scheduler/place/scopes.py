@@ -6,7 +6,7 @@ coarser it beats the group's and the role is free of it. A role's `preferred` be
 Without any request all levels are tried from the host up, and the whole cluster last.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -145,37 +145,39 @@ class Scopes:
             if scope is not None and within[scope.hosts].any():
                 yield scope
             return
-        found: list[tuple[tuple[int, int, int, str], Window]] = []
-        for host in np.flatnonzero(within).tolist():
-            if any(plan.units[host] < plan.needed(self._counts[plan.index]) for plan in plans):
-                continue
-            for name, bits in parts_of(self._work.hosts, level, host):
-                window = self._part(level, host, name, _cut(bits, scope))
-                if all(self._holds(plan, window) for plan in plans):
-                    slots = int(self._work.ledger.column(SLOTS)[host])
-                    found.append(((self._left(plans, window), slots, host, name), window))
-        for _, window in sorted(found, key=lambda entry: entry[0]):
-            yield window
+        parts = [
+            (host, name, _cut(bits, scope))
+            for host, name, bits in parts_of(self._work.hosts, level)
+            if within[host]
+        ]
+        hosts = np.array([host for host, _, _ in parts], dtype=np.intp)
+        limits = [bits for _, _, bits in parts]
+        fits = np.ones(len(parts), dtype=bool)
+        for plan in plans:
+            room = caps(self._work, plan.need.load(False, False), hosts, limits)
+            room = np.minimum(room, plan.units[hosts])
+            fits &= room >= plan.needed(self._counts[plan.index])
+        slots = self._work.ledger.column(SLOTS)
+        found = [
+            (self._left(plans, host, bits), int(slots[host]), host, name, bits)
+            for (host, name, bits), fit in zip(parts, fits.tolist(), strict=True)
+            if fit
+        ]
+        for _, _, host, name, bits in sorted(found, key=lambda part: part[:4]):
+            label = f"{self._work.hosts.names[host]}/{name}"
+            only = np.array([host], dtype=np.intp)
+            yield Window(level=level, name=label, hosts=only, restrict=bits)
 
-    def _part(self, level: str, host: int, name: str, bits: dict[str, int]) -> Window:
-        label = f"{self._work.hosts.names[host]}/{name}"
-        return Window(level=level, name=label, hosts=np.array([host], dtype=np.intp), restrict=bits)
-
-    def _holds(self, plan: RolePlan, window: Window) -> bool:
-        room = caps(self._work, plan.need.load(False, False), window.hosts, window.restrict)
-        return int(room[0]) >= plan.needed(self._counts[plan.index])
-
-    def _left(self, plans: Sequence[RolePlan], window: Window) -> int:
+    def _left(self, plans: Sequence[RolePlan], host: int, bits: Mapping[str, int]) -> int:
         """Free instances of the asked types in a part of a host."""
         types = sorted({type_ for plan in plans for type_ in plan.need.types()})
-        host, bits = int(window.hosts[0]), window.restrict or {}
         return sum(
             (self._work.ledger.mask(type_, host) & bits.get(type_, 0)).bit_count()
             for type_ in types
         )
 
 
-def _cut(bits: dict[str, int], scope: Window | None) -> dict[str, int]:
+def _cut(bits: Mapping[str, int], scope: Window | None) -> Mapping[str, int]:
     if scope is None or scope.restrict is None:
         return bits
     return {type_: mask & scope.restrict.get(type_, 0) for type_, mask in bits.items()}

@@ -19,7 +19,6 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from xce.scheduler.fit.caps import Hosts
-from xce.scheduler.fit.picks import groups_of
 from xce.scheduler.snapshot import HOST_LEVEL, Column, HostTable, Mask
 
 Ids = npt.NDArray[np.int64]
@@ -33,6 +32,11 @@ class Window(Struct, frozen=True, gc=False, kw_only=True):
     name: str = ""
     hosts: Hosts
     restrict: Mapping[str, int] | None = None
+
+    @property
+    def limits(self) -> tuple[Mapping[str, int], ...] | None:
+        """The restriction, host for host; a restricted window has one host."""
+        return None if self.restrict is None else (self.restrict,)
 
 
 class RoleRoom(Struct, frozen=True, gc=False):
@@ -74,14 +78,9 @@ def known(table: HostTable, level: str) -> Mask:
         return level_ids(table, level)[0] >= 0
     key = ("known", level)
     if key not in table.memo:
-        position = table.finer().index(level)
-        table.memo[key] = np.array(
-            [
-                any(groups_of(table, type_, host)[position] for type_ in table.instances)
-                for host in range(len(table.names))
-            ],
-            dtype=bool,
-        )
+        mask = np.zeros(len(table.names), dtype=bool)
+        mask[[host for host, _, _ in parts_of(table, level)]] = True
+        table.memo[key] = mask
     return cast("Mask", table.memo[key])
 
 
@@ -127,16 +126,23 @@ def _crossed(
     return cut, tuple(names[pair // max(1, len(outer_names))] for pair in parts)
 
 
-def parts_of(table: HostTable, level: str, host: int) -> Iterator[tuple[str, dict[str, int]]]:
-    """The domains below one host, in name order: the bits of each type in them."""
-    found: dict[str, dict[str, int]] = {}
-    for type_, rows in table.instances.items():
-        for number, instance in rows[host].items():
-            name = dict(instance.domains).get(level, "")
-            if name:
-                bits = found.setdefault(name, {})
-                bits[type_] = bits.get(type_, 0) | 1 << number
-    yield from sorted(found.items())
+Part = tuple[int, str, Mapping[str, int]]
+
+
+def parts_of(table: HostTable, level: str) -> tuple[Part, ...]:
+    """The domains below the host, by host and name: (host, name, bits of each type in it)."""
+    key = ("parts", level)
+    if key not in table.memo:
+        found: dict[tuple[int, str], dict[str, int]] = {}
+        for type_, rows in table.instances.items():
+            for host, row in enumerate(rows):
+                for number, instance in row.items():
+                    name = dict(instance.domains).get(level, "")
+                    if name:
+                        bits = found.setdefault((host, name), {})
+                        bits[type_] = bits.get(type_, 0) | 1 << number
+        table.memo[key] = tuple((host, name, found[host, name]) for host, name in sorted(found))
+    return cast("tuple[Part, ...]", table.memo[key])
 
 
 def laid_out(view: View, hosts: Hosts, level: str = "") -> Hosts:
