@@ -226,7 +226,7 @@ def row_of(job: dict[str, Any]) -> list[str]:
         job["stat"],
         job["queue"],
         "-",
-        hosts_text(job["hosts"]) or "-",
+        hosts_text(job["hosts"]) or job["ended_on"] or "-",
         job["name"],
         say.when(job["submit_us"]),
     ]

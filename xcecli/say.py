@@ -100,8 +100,8 @@ def exactly(at_us: object) -> str:
 
 
 def table(columns: tuple[tuple[str, int], ...], rows: list[list[str]], *, wide: bool) -> str:
-    """Rows under their heads. A column has a width; longer values keep their tail behind a `*`.
-    Wide, every column is as wide as its longest value and nothing is cut."""
+    """Rows under their heads. A column has a width; longer values keep their tail behind a `*`,
+    a width of 0 cuts nothing. Wide, every column is as wide as its longest value."""
     heads = [head for head, _ in columns]
     if wide:
         widths = [max(len(cell) for cell in column) for column in zip(heads, *rows, strict=True)]
@@ -117,6 +117,6 @@ def table(columns: tuple[tuple[str, int], ...], rows: list[list[str]], *, wide: 
 
 
 def _cell(text: str, width: int, wide: bool) -> str:
-    if not wide and len(text) > width:
+    if not wide and 0 < width < len(text):
         text = f"*{text[1 - width :]}" if width > 1 else text[:width]
     return text.ljust(width)

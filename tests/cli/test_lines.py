@@ -163,9 +163,10 @@ def test_job_explain_and_history(live: Live, xcecli: Cli) -> None:
     ]
     xcecli("kill", "1")
     lines = xcecli("history", "1")[1].splitlines()
-    assert lines[0].split() == ["LSN", "TIME", "KIND", "ACTOR", "CAUSE", "CHANGE"]
+    assert lines[0].split() == ["LSN", "TIME", "KIND", "ACTOR", "CAUSE", "CHANGE", "FACTS"]
     assert [line.split()[0] for line in lines[1:]] == ["3", "4"]
-    assert lines[2].endswith("kill>EXITED")
+    assert "kill>EXITED" in lines[2]
+    assert lines[2].endswith("job=1 reason=user")
 
 
 def test_hosts_queues_and_instances(live: Live, xcecli: Cli) -> None:

@@ -97,6 +97,7 @@ class Shown:
             "started_us": job.started_us or None,
             "ended_us": job.ended_us or None,
             "exit_code": exit_code(job.exit),
+            "ended_on": job.exit.host or None if job.exit else None,
         }
 
     def hosts_of(self, job: Job) -> list[Body]:

@@ -17,6 +17,7 @@ from xcecli.say import Failure
 
 FOLLOW_S = 0.2
 _ASK_EVERY_S = 1.0
+_FACTS_SHOWN, _FACT_CHARACTERS = 5, 24
 _ENDED = ("DONE", "EXITED")
 
 
@@ -208,7 +209,15 @@ def history(values: dict[str, Any], name: str) -> int:
     if how == "json":
         print(json.dumps(told))
         return say.OK
-    columns = (("LSN", 8), ("TIME", 23), ("KIND", 18), ("ACTOR", 14), ("CAUSE", 14), ("CHANGE", 24))
+    columns = (
+        ("LSN", 7),
+        ("TIME", 23),
+        ("KIND", 18),
+        ("ACTOR", 12),
+        ("CAUSE", 8),
+        ("CHANGE", 20),
+        ("FACTS", 0),
+    )
     rows = [
         [
             str(step["lsn"]),
@@ -216,7 +225,8 @@ def history(values: dict[str, Any], name: str) -> int:
             step["kind"],
             step["actor"],
             step["cause"],
-            ", ".join(_change(change) for change in step["changes"]) or "-",
+            ", ".join(_change(one) for one in step["changes"] if one["state"]) or "-",
+            _facts(step["facts"]),
         ]
         for step in told["records"]
     ]
@@ -225,4 +235,14 @@ def history(values: dict[str, Any], name: str) -> int:
 
 
 def _change(change: dict[str, Any]) -> str:
-    return f"{change['event']}>{change['state']}" if change["state"] else change["event"] or "set"
+    return f"{change['event']}>{change['state']}"
+
+
+def _facts(facts: dict[str, Any]) -> str:
+    """The first plain facts of a record."""
+    plain = [f"{name}={value}" for name, value in facts.items() if value and _is_plain(value)]
+    return " ".join(plain[:_FACTS_SHOWN])
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, str | int) and len(str(value)) <= _FACT_CHARACTERS
