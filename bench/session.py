@@ -40,14 +40,15 @@ def run(argv: Sequence[str]) -> dict[str, Any]:
     parser.add_argument("--classes", type=int, default=300)
     parser.add_argument("--hosts", type=int, default=1_000)
     parser.add_argument("--gangs", type=int, default=0, help="of the jobs, so many are gangs of 8")
+    parser.add_argument("--repeat", type=int, default=3, help="runs, of which the shortest counts")
     args = parser.parse_args(argv)
     table = HostTable.build(LEVELS, [_host(i) for i in range(args.hosts)])
     asks = [_ask(i, args.classes, i < args.gangs) for i in range(args.jobs)]
-    full, full_s = _timed(idle_snapshot(table, asks))
+    full, full_s = _timed(idle_snapshot(table, asks), args.repeat)
     busy = _filled(idle_snapshot(table, asks))
-    idle, idle_s = _timed(busy)
+    idle, idle_s = _timed(busy, args.repeat)
     known = structs.replace(busy, known={entry.class_key: entry.reason for entry in idle.reasons})
-    _, known_s = _timed(known)
+    _, known_s = _timed(known, args.repeat)
     return {
         "figures": {
             "full_s": round(full_s, 4),
@@ -61,10 +62,14 @@ def run(argv: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _timed(snapshot: Snapshot) -> tuple[Plan, float]:
-    began = time.perf_counter()
-    plan = run_session(snapshot)
-    return plan, time.perf_counter() - began
+def _timed(snapshot: Snapshot, repeat: int) -> tuple[Plan, float]:
+    """The plan, and the shortest of several runs: the machine may have other work."""
+    shortest = float("inf")
+    for _ in range(repeat):
+        began = time.perf_counter()
+        plan = run_session(snapshot)
+        shortest = min(shortest, time.perf_counter() - began)
+    return plan, shortest
 
 
 def _host(i: int) -> HostEntry:

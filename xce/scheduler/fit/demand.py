@@ -72,7 +72,7 @@ class Load(Struct, frozen=True, gc=False, kw_only=True):
 
 class MemberNeed(Struct, frozen=True, gc=False, kw_only=True):
     """A role's member, compiled. `task_items` are counted per task; `loads` are the four loads of
-    `load`, worked out once."""
+    `load`, `whole` the counters of a member on one host; both are worked out once."""
 
     shape: Shape
     tasks: int
@@ -85,6 +85,7 @@ class MemberNeed(Struct, frozen=True, gc=False, kw_only=True):
     own: Extra
     anchor: Extra
     loads: tuple[Load, ...] = ()
+    whole: Amounts = ()
 
     def counters(self, tasks: int, first: bool) -> Amounts:
         """What the allocation takes of counters for `tasks` tasks on one host."""
@@ -137,7 +138,7 @@ def compile_role(ask: Ask, role: RoleAsk, types: Mapping[str, ResourceType]) -> 
         anchor=_extra(anchored(ask, role), types),
     )
     loads = [_load(made, first, anchor) for first in (False, True) for anchor in (False, True)]
-    return structs.replace(made, loads=tuple(loads))
+    return structs.replace(made, loads=tuple(loads), whole=made.counters(made.tasks, True))
 
 
 def _load(need: MemberNeed, first: bool, anchored: bool) -> Load:

@@ -44,7 +44,7 @@ def _whole_members(
     work: Workspace, role: RoleAsk, need: MemberNeed, cells: Sequence[Cell]
 ) -> Iterator[tuple[PlacedMember, list[PlacedClaim]]]:
     rank, own_ports = 0, need.own.port_count()
-    counters, plain = need.counters(need.tasks, True), len(need.task_items)
+    plain = len(need.task_items)
     for cell in cells:
         skip = need.anchor.port_count() if cell.anchored else 0
         for unit in range(cell.units):
@@ -53,7 +53,7 @@ def _whole_members(
             share = Share(
                 host=work.hosts.names[cell.host],
                 tasks=need.tasks,
-                counters=counters,
+                counters=need.whole,
                 instances=_keys_of_tasks(work, need, cell.host, [bits[:plain]]),
             )
             job = role.jobs[rank]
