@@ -276,7 +276,8 @@ def _value(spot: Spot) -> Guess | None:
         odd = word and not word.group().replace("_", "a").isalnum()
         if word and odd and re.search(r"[=<>]\s*$", spot.text[:start]):
             hint = f"quote the value: '{word.group()}'"
-            return Guess(message=f"{word.group()!r} is no plain word", hint=hint)
+            said = f"{word.group()!r} is no plain word"
+            return Guess(message=said, hint=hint, column=start + 1)
     if (spot.found[:1].isalnum() or spot.found[:1] == "_") and "AND" in spot.accepted:
         return Guess(message=f"no operator before {spot.found!r}", hint="`&&` joins conditions")
     if not spot.found or spot.found in ("]", ")", "&&", "||"):
