@@ -256,7 +256,7 @@ class Walk:
                 self._ask(c.HoldJob(actor=OPS, job=key, hold=False))
         world.run(10 * MINUTE_US)
         for key in sorted(world.state.jobs):
-            if world.state.jobs[key].state == "PENDING":
+            if world.state.jobs[key].state in ("PENDING", "STARTING", "RUNNING"):
                 self._ask(c.Kill(actor=OPS, job=key))
         world.rest(40 * MINUTE_US)
 

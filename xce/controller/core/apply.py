@@ -16,6 +16,7 @@ from xce.model.group import Group
 from xce.model.host import Host, Instance
 from xce.model.ids import instance_key
 from xce.model.job import Job
+from xce.model.placing import ClaimPlan, LaunchPlan, MemberPlan
 from xce.model.start import Allocation, Attachment, Claim, Launch, Start
 
 _FIELD_TYPES = {what: get_type_hints(entity) for what, entity in TABLES.items()}
@@ -63,7 +64,6 @@ def _put(state: State, what: str, key: Key, entity: Struct) -> None:
     state.put(what, key, entity)
 
 
-
 def _config(state: State, record: r.Record, body: r.ConfigLoaded) -> None:
     setting = Setting(name="config", lsn=record.lsn, digest=body.digest, config=body.config)
     _put(state, "setting", "config", setting)
@@ -107,9 +107,7 @@ def _group(state: State, record: r.Record, body: r.GroupSubmitted) -> None:
         _count(state, "job", role.first_job + role.count - 1)
 
 
-def _member(
-    record: r.Record, body: r.GroupSubmitted, key: int, place: tuple[str, int, str]
-) -> Job:
+def _member(record: r.Record, body: r.GroupSubmitted, key: int, place: tuple[str, int, str]) -> Job:
     role, rank, spec = place
     return Job(
         key=key,
@@ -150,7 +148,7 @@ def _start(state: State, record: r.Record, planned: r.PlannedGroup) -> None:
     )
     _count(state, "start", planned.start)
     _put(state, "start", planned.start, start)
-    launches: dict[int, list[r.LaunchPlan]] = {}
+    launches: dict[int, list[LaunchPlan]] = {}
     for launch in planned.launches:
         launches.setdefault(launch.job, []).append(launch)
     for member in planned.members:
@@ -175,7 +173,7 @@ def _allocate(
     state: State,
     record: r.Record,
     planned: r.PlannedGroup,
-    granted: tuple[r.MemberPlan, list[r.LaunchPlan]],
+    granted: tuple[MemberPlan, list[LaunchPlan]],
 ) -> None:
     member, launches = granted
     tasks = {share.host: share.tasks for share in member.shares}
@@ -207,9 +205,7 @@ def _allocate(
         _put(state, "launch", launch.launch, made)
 
 
-def _bind(
-    state: State, record: r.Record, planned: r.PlannedGroup, plan: r.ClaimPlan
-) -> None:
+def _bind(state: State, record: r.Record, planned: r.PlannedGroup, plan: ClaimPlan) -> None:
     owner = next(state.jobs[member.job].owner for member in planned.members)
     claim = Claim(
         number=plan.claim,
@@ -272,9 +268,7 @@ def _host(state: State, record: r.Record, body: r.HostRegistered) -> None:
 def _next_bit(state: State, host: str, type_name: str) -> int:
     """The lowest bit of the host's mask that no instance of the type has."""
     mine = state.index.host_instances.get(host, {})
-    taken = {
-        state.instances[key].number for key in mine if state.instances[key].type == type_name
-    }
+    taken = {state.instances[key].number for key in mine if state.instances[key].type == type_name}
     return next(bit for bit in range(len(taken) + 1) if bit not in taken)
 
 

@@ -94,9 +94,9 @@ def _starts(state: State) -> Iterator[str]:
         if start.state == "OPEN" and start.passed_us:
             yield f"start {number} is OPEN and passed"
         if start.passed_us and not _passed_well(start, len(launches)):
-            yield f"start {number} passed with {start.armed} of {len(launches)} ARMED, " + (
-                f"{start.ready} of {len(start.attachments)} READY"
-            )
+            armed = f"{start.armed} of {len(launches)} ARMED"
+            ready = f"{start.ready} of {len(start.attachments)} READY"
+            yield f"start {number} passed with {armed}, {ready}"
         if start.state == "FAILED":
             running = [one.number for one in launches if one.state in ("PREPARING", "ARMED")]
             if running:

@@ -4,11 +4,12 @@ from typing import Any
 
 from xce.controller.core import commands as c
 from xce.controller.core.draft import Draft
-from xce.controller.core.ends import classify
-from xce.controller.core.starts import fail_start, give_up, missing_of, names_of
+from xce.controller.core.ends import classify, not_ready
+from xce.controller.core.starts import fail_start, give_up, missing_of
 from xce.controller.core.state import State
+from xce.model.config import SECOND_US
 from xce.model.ids import group_text, job_text
-from xce.model.records import GroupDecided, Retired
+from xce.model.records import Retired
 from xce.model.tables import ENDED_GROUP, ENDED_JOB
 
 Answer = tuple[dict[str, Any], dict[str, bytes]]
@@ -56,15 +57,19 @@ def _wave(draft: Draft, number: int) -> None:
         return
     group = state.groups[start.group]
     spec = state.group_spec(group)
-    if group.state != "RUNNING" or start.wave_opened_us + spec.ready_timeout_us > draft.now_us:
+    if group.state != "RUNNING" or group.start != number:
         return
-    late = [role.name for role in spec.roles if role.name not in start.ready_roles]
-    reason = f"not_ready: {late[0]} was not ready {spec.ready_timeout_us // 1_000_000} s after"
-    facts = GroupDecided(
-        group=group.number, rule=-1, action="fail_group", members=(), reason=f"{reason} it began"
-    )
-    draft.open(facts, names_of(state, start))
-    draft.fire("group", group.number, "finish", verdict="EXITED", reason=facts.reason)
+    if start.wave_opened_us + spec.ready_timeout_us > draft.now_us:
+        return
+    opened = {
+        state.jobs[launch.job].role
+        for launch in (state.launches[one] for one in start.launches)
+        if launch.wave <= start.wave
+    }
+    names = [role.name for role in spec.roles if role.name in opened]
+    late = [name for name in names if name not in start.ready_roles]
+    waited_s = spec.ready_timeout_us // SECOND_US
+    not_ready(draft, group.number, late[0], f"not ready {waited_s} s after its wave opened")
 
 
 def _placement(draft: Draft, number: int) -> None:

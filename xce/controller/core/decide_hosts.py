@@ -8,7 +8,7 @@ from typing import Any
 
 from xce.controller.core import commands as c
 from xce.controller.core.draft import Draft
-from xce.controller.core.ends import end_launch
+from xce.controller.core.ends import end_launch, lose_claim
 from xce.controller.core.starts import fail_start
 from xce.controller.core.state import State
 from xce.model.actor import ADMIN, HOST, OPERATOR, SYSTEM, Actor
@@ -65,6 +65,9 @@ def _compare_instances(draft: Draft, command: c.RegisterHost) -> None:
             draft.fire("instance", key, "report")
         elif key in state.index.holders:
             draft.fire("instance", key, "miss", why="not reported any more")
+            kind, number = state.index.holders[key]
+            if kind == "claim":
+                lose_claim(draft, number)
         else:
             draft.fire("instance", key, "vanish", why="not reported any more")
 
@@ -145,6 +148,7 @@ def prove_dead(draft: Draft, host: str, cause: str, evidence: str) -> None:
         facts = AttachmentReported(attachment=number, outcome="released", message=cause)
         draft.open(facts, [host_ref(host)])
         draft.fire("attachment", number, "lose", message=cause)
+        lose_claim(draft, state.attachments[number].claim)
     fail_starts(draft, opened, host, cause)
 
 

@@ -56,7 +56,8 @@ def commit_plan(draft: Draft, command: c.CommitPlan) -> c.Rejection | Answer:
     taken = _Taken({}, {}, {})
     accepted, stale = [], []
     for placement in command.placements:
-        if _still_waits(state, placement, draft.now_us) and _still_fits(state, placement, taken):
+        waits = _still_waits(state, placement, draft.now_us)
+        if waits and _still_fits(state, placement, taken, command.snapshot_us):
             accepted.append(placement)
             _take(placement, taken)
         else:
@@ -109,20 +110,25 @@ def _still_waits(state: State, placement: Placement, now_us: int) -> bool:
     return all(job is not None and job.state == "PENDING" for job in jobs)
 
 
-def _still_fits(state: State, placement: Placement, taken: _Taken) -> bool:
+def _still_fits(state: State, placement: Placement, taken: _Taken, seen_us: int) -> bool:
     version = state.index.version
     if all(
         version.get(host, 0) + taken.bumps.get(host, 0) == seen
         for host, seen in placement.host_versions
     ):
         return True
+    # A host that registered since the snapshot may be another machine: only a session that saw
+    # its inventory, attributes and domains may place on it.
+    hosts = (state.hosts.get(host) for host, _ in placement.host_versions)
+    if any(host is None or host.registered_us >= seen_us for host in hosts):
+        return False
     return _fits_in_full(state, placement, taken)
 
 
 def _fits_in_full(state: State, placement: Placement, taken: _Taken) -> bool:
     for host, _ in placement.host_versions:
-        found = state.hosts.get(host)
-        if found is None or found.liveness != "UP" or found.admin != "OPEN":
+        found = state.hosts[host]
+        if found.liveness != "UP" or found.admin != "OPEN":
             return False
         if found.reconciled_epoch != state.epoch:
             return False

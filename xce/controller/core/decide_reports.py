@@ -8,12 +8,13 @@ incarnation is told to register again and nothing of it is taken.
 from typing import Any
 
 from xce.controller.core import commands as c
-from xce.controller.core.decide_hosts import lost_facts, open_starts
+from xce.controller.core.decide_hosts import lost_facts, open_starts, speaks_for
 from xce.controller.core.draft import Draft
-from xce.controller.core.ends import end_launch
-from xce.controller.core.starts import fail_start, judge, launch_name, role_ready
+from xce.controller.core.ends import end_launch, lose_claim
+from xce.controller.core.starts import fail_start, judge, role_probed, role_started
 from xce.controller.core.state import State
 from xce.dispatch import protocol as p
+from xce.model.host import Host
 from xce.model.ids import claim_text, group_text, host_ref, job_text
 from xce.model.machine import IllegalTransition
 from xce.model.records import (
@@ -25,8 +26,8 @@ from xce.model.records import (
     LaunchStarted,
     ReportRefused,
 )
-from xce.model.start import Launch
-from xce.model.tables import ATTACHMENT, LAUNCH
+from xce.model.start import Attachment, Launch
+from xce.model.tables import ATTACHMENT, LAUNCH, LIVE_LAUNCH
 
 Answer = tuple[dict[str, Any], dict[str, bytes]]
 TAKEN: Answer = ({"taken": True}, {})
@@ -35,6 +36,9 @@ _HOW_EVENT = {"exited": "exit", "signalled": "exit", "aborted": "abort", "lost":
 
 def take_report(draft: Draft, command: c.TakeReport) -> c.Rejection | Answer:
     """One report of one host."""
+    refused = speaks_for(command.actor, command.host)
+    if refused is not None:
+        return refused
     host = draft.state.hosts.get(command.host)
     if host is None or host.incarnation != command.incarnation:
         return {"taken": False, "register": True}, {}
@@ -50,7 +54,7 @@ def take_report(draft: Draft, command: c.TakeReport) -> c.Rejection | Answer:
             case p.AttachmentResult():
                 _attachment(draft, command.host, report)
             case p.Probed():
-                _probed(draft, report)
+                _probed(draft, command.host, report)
             case p.Reconciled():
                 _reconciled(draft, command.host, report)
     except Misfit as misfit:
@@ -107,43 +111,26 @@ def _started(draft: Draft, host: str, report: p.Started) -> None:
     launch = _launch(draft.state, host, report.launch)
     if launch is None:
         return
-    if launch.state in ("PREPARING", "ARMED") and not launch.go:
+    if not launch.go:
         raise Misfit(f"launch {launch.number} was started before its start passed")
     if not _moves(launch, "start"):
         return
     facts = LaunchStarted(launch=launch.number, started_us=report.at_us)
     draft.open(facts, _names(draft.state, launch))
     draft.fire("launch", launch.number, "start", started_us=report.at_us)
-    _role_started(draft, launch)
-
-
-def _role_started(draft: Draft, launch: Launch) -> None:
-    """Readiness `started`: every launch of the role was let go."""
-    state = draft.state
-    start = state.starts[launch.start]
-    if start.waves == 1:
-        return
-    role = state.jobs[launch.job].role
-    spec = state.group_spec(state.groups[start.group])
-    if spec.role(role).ready.kind == "started" and all(
-        one.state == "RUNNING" for one in _role_launches(state, launch)
-    ):
-        role_ready(draft, start.number, role)
-
-
-def _role_launches(state: State, launch: Launch) -> list[Launch]:
-    role = state.jobs[launch.job].role
-    launches = (state.launches[number] for number in state.starts[launch.start].launches)
-    return [one for one in launches if state.jobs[one.job].role == role]
+    role_started(draft, draft.state.launches[launch.number])
 
 
 def _ended(draft: Draft, host: str, report: p.Ended) -> None:
     launch = _launch(draft.state, host, report.launch)
     if launch is None:
         return
-    if report.ran == "yes" and not launch.go:
+    event = _HOW_EVENT.get(report.how)
+    if event is None:
+        raise Misfit(f"launch {launch.number}: the end {report.how!r} is unknown")
+    if not launch.go and (report.ran != "no" or event == "exit"):
         raise Misfit(f"launch {launch.number} ran before its start passed")
-    if not _moves(launch, _HOW_EVENT[report.how]):
+    if not _moves(launch, event):
         return
     facts = LaunchEnded(
         launch=launch.number,
@@ -160,15 +147,17 @@ def _ended(draft: Draft, host: str, report: p.Ended) -> None:
     end_launch(draft, facts, host)
 
 
-def _probed(draft: Draft, report: p.Probed) -> None:
+def _probed(draft: Draft, host: str, report: p.Probed) -> None:
+    """It may overtake `started`; it is not sent again, so it counts from the go on."""
     state = draft.state
-    launch = state.launches.get(report.launch)
-    if launch is None or launch.state != "RUNNING" or launch.probed:
+    launch = _launch(state, host, report.launch)
+    if launch is None or launch.state not in LIVE_LAUNCH or launch.probed:
         return
+    if not launch.go:
+        raise Misfit(f"launch {launch.number} was ready before its start passed")
     draft.open(JobChanged(job=launch.job, field="ready", new="yes"), _names(state, launch))
     draft.patch("launch", launch.number, probed=True)
-    if all(one.probed or not one.processes for one in _role_launches(state, launch)):
-        role_ready(draft, launch.start, state.jobs[launch.job].role)
+    role_probed(draft, draft.state.launches[launch.number])
 
 
 def _attachment(draft: Draft, host: str, report: p.AttachmentResult) -> None:
@@ -191,9 +180,14 @@ def _attachment(draft: Draft, host: str, report: p.AttachmentResult) -> None:
     )
     draft.open(facts, [claim_text(found.claim), host_ref(host)])
     fields = {"value": report.value} if event == "provide" else {"message": report.message}
+    sound = _instances_at(state, found) if event == "free" else []
     draft.fire("attachment", found.number, event, **fields)
+    for key in sound:
+        draft.fire("instance", key, "clear", why="")
     start = state.starts.get(found.start)
     if start is None or start.state != "OPEN":
+        if start is not None and event == "fail":
+            lose_claim(draft, found.claim)
         return
     if event == "provide":
         draft.patch("start", start.number, ready=start.ready + 1)
@@ -205,6 +199,17 @@ def _attachment(draft: Draft, host: str, report: p.AttachmentResult) -> None:
         fail_start(draft, start.number, "attachment_failed", (culprit,))
 
 
+def _instances_at(state: State, attachment: Attachment) -> list[str]:
+    """Quarantined instances of the claim: once its provider took it down they are sound again."""
+    return [
+        holding.instance
+        for holding in state.claims[attachment.claim].holdings
+        if holding.host == attachment.host
+        and holding.instance in state.instances
+        and state.instances[holding.instance].state == "QUARANTINED"
+    ]
+
+
 # -- reconciliation -------------------------------------------------------------------------------
 
 
@@ -212,7 +217,7 @@ def _reconciled(draft: Draft, name: str, report: p.Reconciled) -> None:
     """Everything alive on the host: what had been ARMED or RUNNING and is not listed is gone."""
     state = draft.state
     host = state.hosts[name]
-    if host.liveness == "UP" or report.question not in (0, host.question):
+    if host.liveness == "UP" or not _answers(host, report.question):
         return
     listed = {found.launch: found for found in report.launches}
     attached = {found.attachment: found for found in report.attachments}
@@ -224,12 +229,23 @@ def _reconciled(draft: Draft, name: str, report: p.Reconciled) -> None:
     )
     draft.open(facts, [host_ref(name)])
     draft.fire(
-        "liveness", name, "reconcile", reconciled_epoch=state.epoch, changed_us=draft.now_us, why=""
-    )
+        "liveness", name, "reconcile", reconciled_epoch=state.epoch, question=0,
+        changed_us=draft.now_us, why="",
+    )  # fmt: skip
     _compare_launches(draft, name, listed)
     _compare_attachments(draft, name, attached)
     for number in open_starts(state, name):
         judge(draft, number)
+
+
+def _answers(host: Host, question: int) -> bool:
+    """Whether a list is about now: a repeated one says too little and would prove newer launches
+    gone. 0 names the question that the registration itself was, while nothing happened since."""
+    if not host.question:
+        return False
+    if question:
+        return question == host.question
+    return host.liveness == "JOINING" and host.changed_us == host.registered_us
 
 
 def _compare_launches(draft: Draft, name: str, listed: dict[int, p.LaunchFound]) -> None:
@@ -244,9 +260,7 @@ def _compare_launches(draft: Draft, name: str, listed: dict[int, p.LaunchFound])
             end_launch(draft, lost_facts(launch, "not_listed", "reconciliation"), name)
 
 
-def _compare_attachments(
-    draft: Draft, name: str, attached: dict[int, p.AttachmentFound]
-) -> None:
+def _compare_attachments(draft: Draft, name: str, attached: dict[int, p.AttachmentFound]) -> None:
     state = draft.state
     for number in sorted(state.index.live_attachments.get(name, {})):
         attachment = state.attachments[number]
@@ -268,4 +282,4 @@ def _compare_attachments(
             _attachment(draft, name, result)
 
 
-__all__ = ["Misfit", "launch_name", "take_report"]
+__all__ = ["Misfit", "take_report"]

@@ -170,6 +170,10 @@ def _owner(state: State, actor: Actor, asked: int) -> int | c.Rejection:
         return c.Rejection(
             code="not_allowed", message=f"uid {actor.uid} may not submit for uid {owner}"
         )
+    if owner < 0:
+        return c.Rejection(
+            code="not_allowed", message=f"{actor.text()} is no user and submits no work"
+        )
     if owner == 0 and not state.config.allow_root:
         return c.Rejection(
             code="root_refused",
@@ -205,9 +209,7 @@ def kill(draft: Draft, command: c.Kill) -> c.Rejection | Answer:
     draft.open(KillAsked(job=job.key, reason="user"), [job_text(job.key)])
     ended = Exit(how="none", reason="killed", by=command.actor.text())
     waiting = job.state in ("PENDING", "HELD")
-    draft.fire(
-        "job", job.key, "kill", kill_reason="killed", **({"exit": ended} if waiting else {})
-    )
+    draft.fire("job", job.key, "kill", kill_reason="killed", **({"exit": ended} if waiting else {}))
     _fail_open(draft, job.start)
     return {"job": job_text(job.key), "state": state.jobs[job.key].state}, {}
 

@@ -73,9 +73,7 @@ class Draft:
         if head is not None:
             self.state.index.settle()
             body = structs.replace(head.body, then=tuple(self._then))
-            self.records.append(
-                structs.replace(head, body=body, entities=tuple(self._entities))
-            )
+            self.records.append(structs.replace(head, body=body, entities=tuple(self._entities)))
             self._head, self._then = None, []
         return self.records
 

@@ -23,7 +23,7 @@ def encode(entity: Struct) -> bytes:
 
 def decode(what: str, body: bytes) -> Struct:
     """The entity that `encode` gave."""
-    return _DECODERS[what].decode(body)  # type: ignore[no-any-return]
+    return _DECODERS[what].decode(body)
 
 
 def key_of(what: str, text: str) -> Key:
@@ -34,7 +34,7 @@ def key_of(what: str, text: str) -> Key:
 def rows(state: State) -> Iterator[tuple[str, Key, bytes]]:
     """All entities, kinds in the order of the tables, keys in their own order."""
     for what, table in state.tables.items():
-        for key in sorted(table):  # type: ignore[type-var]
+        for key in sorted(table):
             yield what, key, _ENCODER.encode(table[key])
 
 

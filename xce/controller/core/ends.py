@@ -5,15 +5,18 @@ others running open a window in which one burst counts as one event; then the fi
 decides. A group ends only when none of its launches is live.
 """
 
+from msgspec import structs
+
 from xce.controller.core.draft import Draft
-from xce.controller.core.relations import is_over, launches_of_job
+from xce.controller.core.relations import consumers, is_over
+from xce.controller.core.rules import CLAIM_LOST, delay_us, rank_of, spend
 from xce.controller.core.starts import (
     break_start,
     fail_start,
     launch_name,
-    names_of,
     retry_broken_job,
     role_ready,
+    role_started,
 )
 from xce.controller.core.state import State
 from xce.model.group import FailureRule, Group
@@ -24,7 +27,6 @@ from xce.model.start import Launch
 from xce.model.tables import LIVE_LAUNCH
 
 _EVENTS = {"exited": "exit", "signalled": "exit", "aborted": "abort", "lost": "lose"}
-_INFRASTRUCTURE = ("host_lost", "claim_lost")
 _REASONS = {"host_lost": "host_lost", "reboot": "host_lost", "oom": "oom", "run_limit": "run_limit"}
 
 
@@ -45,13 +47,31 @@ def end_launch(draft: Draft, facts: LaunchEnded, host: str) -> None:
         started_us=facts.started_us or launch.started_us,
     )  # fmt: skip
     _give_up_share(draft, launch)
+    _empty_host(draft, host)
+    if facts.ran == "yes":
+        role_started(draft, state.launches[launch.number])
     culprit = (f"{launch_name(state, launch)} on {host}: {_why(facts)}",)
     if before in ("PREPARING", "ARMED") and facts.ran != "yes":
         if start.state == "OPEN":
             fail_start(draft, start.number, facts.cause_of_end or "prepare_failed", culprit)
         else:
             break_start(draft, start.number, culprit)
-    _member_progress(draft, launch, _exit_of(facts, before, host))
+    _member_progress(draft, launch, _exit_of(facts, before, launch.stop_reason, host))
+
+
+def _empty_host(draft: Draft, host: str) -> None:
+    """A draining host is closed when nothing of it is left."""
+    state = draft.state
+    if state.hosts[host].admin == "DRAINING" and not state.index.live_launches.get(host):
+        draft.fire("admin", host, "empty")
+
+
+def lose_claim(draft: Draft, claim: int) -> None:
+    """A claim failed under its consumers: what runs with it is stopped, for that reason."""
+    state = draft.state
+    for number in consumers(state, claim):
+        if state.launches[number].state in LIVE_LAUNCH:
+            draft.fire("launch", number, "stop", stop_reason=CLAIM_LOST)
 
 
 def _why(facts: LaunchEnded) -> str:
@@ -70,10 +90,12 @@ def _give_up_share(draft: Draft, launch: Launch) -> None:
         draft.drop("allocation", allocation.number, "given_up")
 
 
-def _exit_of(facts: LaunchEnded, before: str, host: str) -> Exit:
+def _exit_of(facts: LaunchEnded, before: str, stop_reason: str, host: str) -> Exit:
     """What the launch's end means for its job."""
     if facts.cause_of_end in _REASONS:
         reason = _REASONS[facts.cause_of_end]
+    elif before == "STOPPING" and stop_reason == CLAIM_LOST:
+        reason = CLAIM_LOST
     elif before == "STOPPING" and facts.how != "exited":
         reason = "stopped"
     elif facts.how == "exited":
@@ -95,7 +117,9 @@ def _member_progress(draft: Draft, launch: Launch, ended: Exit) -> None:
         return
     own = [state.launches[number] for number in job.launches]
     live = [one for one in own if one.state in LIVE_LAUNCH]
-    if launch.processes:
+    # Hosts beyond the first have no processes of their own under `run: once`; losing one is still
+    # losing a part of the job, while being stopped after the first one's end means nothing.
+    if launch.processes or (launch.state == "LOST" and ended.reason == "host_lost"):
         if job.exit is None or (is_good(job.exit) and not is_good(ended)):
             draft.patch("job", job.key, exit=ended)
         working = any(one.processes for one in live)
@@ -115,7 +139,7 @@ def _end_member(draft: Draft, key: int) -> None:
         return
     group = state.groups[job.group]
     if job.state == "ENDING":
-        draft.fire("job", key, "end_exited", ended_us=draft.now_us)
+        draft.fire("job", key, "end_exited", exit=_killed(job))
     elif group.state in ("RUNNING", "ENDING") and state.starts[job.start].state == "PASSED":
         draft.fire("job", key, "finish", ended_us=draft.now_us, allocation=0)
         if group.state == "RUNNING":
@@ -125,13 +149,17 @@ def _end_member(draft: Draft, key: int) -> None:
 
 def _end_plain(draft: Draft, job: Job) -> None:
     if job.state == "ENDING":
-        ended = Exit(how="none", reason=job.kill_reason or "killed") if not job.exit else job.exit
-        draft.fire("job", job.key, "end_exited", ended_us=draft.now_us, exit=ended, allocation=0)
+        draft.fire("job", job.key, "end_exited", exit=_killed(job), allocation=0)
     elif draft.state.starts[job.start].state == "FAILED":
         retry_broken_job(draft, job.key)
     else:
         event = "end_done" if is_good(job.exit) else "end_exited"
         draft.fire("job", job.key, event, ended_us=draft.now_us, allocation=0)
+
+
+def _killed(job: Job) -> Exit:
+    """The exit of a job that was asked to end: what its processes said, and why."""
+    return structs.replace(job.exit or Exit(), reason="killed", by=job.kill_reason)
 
 
 def _finished(draft: Draft, group: Group, job: Job) -> None:
@@ -192,9 +220,7 @@ def settle_group(draft: Draft, number: int) -> None:
 
 
 def _end_group(draft: Draft, number: int, verdict: str, reason: str) -> None:
-    draft.open(
-        GroupEnded(group=number, verdict=verdict, reason=reason), [group_text(number)]
-    )
+    draft.open(GroupEnded(group=number, verdict=verdict, reason=reason), [group_text(number)])
     state = draft.state
     for key in state.groups[number].members():
         job = state.jobs[key]
@@ -232,19 +258,41 @@ def classify(draft: Draft, number: int) -> None:
     if group.state != "RUNNING" or not failed:
         return
     rules = state.group_spec(group).failure_policy
-    judged = [(_rank(rules, group, job), job) for job in failed]
+    judged = [(rank_of(rules, group.spent, job.role, exit_of(job)), job) for job in failed]
     (_, index), culprit = min(judged, key=lambda pair: (pair[0], pair[1].ended_us, pair[1].key))
+    text = f"{culprit.role}[{culprit.rank}] {_exit_text(exit_of(culprit))}"
+    _decide(draft, group, index, (text, tuple(job.key for job in failed)))
+    settle_group(draft, number)
+
+
+def _decide(draft: Draft, group: Group, index: int, what: tuple[str, tuple[int, ...]]) -> str:
+    """Write down which rule decides (none: the gang fails) and act on it; gives the action."""
+    rules = draft.state.group_spec(group).failure_policy
     rule = rules[index] if index < len(rules) else FailureRule()
-    assert culprit.exit is not None
-    reason = f"{culprit.role}[{culprit.rank}] {_exit_text(culprit.exit)}"
-    delay = _delay_us(rule, group, index)
-    members = tuple(job.key for job in failed)
+    delay = delay_us(rule, group.spent, index)
+    reason, members = what
     facts = GroupDecided(
-        group=number, rule=index if index < len(rules) else -1, action=rule.action,
-        members=members, reason=reason, not_before_us=draft.now_us + delay if delay else 0,
-    )  # fmt: skip
-    draft.open(facts, [group_text(number), *(job_text(key) for key in members)])
-    _act(draft, number, facts, _spend(group, index, len(rules)))
+        group=group.number,
+        rule=index if index < len(rules) else -1,
+        action=rule.action,
+        members=members,
+        reason=reason,
+        not_before_us=draft.now_us + delay if delay else 0,
+    )
+    draft.open(facts, [group_text(group.number), *(job_text(key) for key in members)])
+    _act(draft, group.number, facts, spend(group.spent, index, len(rules)))
+    return rule.action
+
+
+def not_ready(draft: Draft, number: int, role: str, text: str) -> None:
+    """A role was not ready in time: a failure of its own kind, for the rules to judge."""
+    state = draft.state
+    group = state.groups[number]
+    rules = state.group_spec(group).failure_policy
+    _, index = rank_of(rules, group.spent, role, Exit(reason="not_ready"))
+    action = _decide(draft, group, index, (f"{role} {text}", ()))
+    if action == "tolerate":
+        role_ready(draft, group.start, role)
     settle_group(draft, number)
 
 
@@ -263,44 +311,10 @@ def _act(draft: Draft, number: int, facts: GroupDecided, spent: tuple[int, ...])
         draft.fire("group", number, "finish", verdict="EXITED", reason=facts.reason, **common)
 
 
-def _rank(rules: tuple[FailureRule, ...], group: Group, job: Job) -> tuple[int, int]:
+def exit_of(job: Job) -> Exit:
+    """How a finished member ended."""
     assert job.exit is not None
-    infrastructure = 0 if job.exit.reason in _INFRASTRUCTURE else 1
-    for index, rule in enumerate(rules):
-        if _matches(rule, job.role, job.exit) and _has_budget(rule, group, index):
-            return infrastructure, index
-    return infrastructure, len(rules)
-
-
-def _matches(rule: FailureRule, role: str, ended: Exit) -> bool:
-    if rule.roles and role not in rule.roles:
-        return False
-    if rule.reasons and ended.reason not in rule.reasons:
-        return False
-    if rule.codes and not (
-        ended.how == "exited" and any(low <= ended.code <= high for low, high in rule.codes)
-    ):
-        return False
-    return not rule.signals or (ended.how == "signalled" and str(ended.code) in rule.signals)
-
-
-def _has_budget(rule: FailureRule, group: Group, index: int) -> bool:
-    return rule.max_times < 0 or _spent(group, index) < rule.max_times
-
-
-def _spent(group: Group, index: int) -> int:
-    return group.spent[index] if index < len(group.spent) else 0
-
-
-def _spend(group: Group, index: int, rules: int) -> tuple[int, ...]:
-    return tuple(_spent(group, one) + (1 if one == index else 0) for one in range(rules))
-
-
-def _delay_us(rule: FailureRule, group: Group, index: int) -> int:
-    backoff = rule.backoff
-    if not backoff.first_us:
-        return 0
-    return min(backoff.cap_us, backoff.first_us * backoff.factor ** min(_spent(group, index), 40))
+    return job.exit
 
 
 def _exit_text(ended: Exit) -> str:
@@ -311,4 +325,12 @@ def _exit_text(ended: Exit) -> str:
     return f"{ended.how} ({ended.reason})"
 
 
-__all__ = ["any_live", "classify", "end_launch", "is_good", "launches_of_job", "names_of", "settle_group"]
+__all__ = [
+    "any_live",
+    "classify",
+    "end_launch",
+    "is_good",
+    "lose_claim",
+    "not_ready",
+    "settle_group",
+]

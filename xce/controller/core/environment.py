@@ -34,9 +34,7 @@ def _captured(state: State, spec: Spec) -> dict[str, str]:
         return {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
     parts = state.texts[spec.environment].decode("utf-8", "surrogateescape").split("\0")
     pairs = (part.partition("=") for part in parts if "=" in part)
-    return {
-        name: value for name, _, value in pairs if not name.startswith(("LSB_", "LS_", "XCE_"))
-    }
+    return {name: value for name, _, value in pairs if not name.startswith(("LSB_", "LS_", "XCE_"))}
 
 
 def _xce(state: State, launch: Launch, job: Job) -> dict[str, str]:
@@ -81,9 +79,7 @@ def _lsb(state: State, spec: Spec, job: Job, shares: tuple[Share, ...]) -> dict[
     return env
 
 
-def _devices(
-    state: State, launch: Launch, job: Job, shares: tuple[Share, ...]
-) -> dict[str, str]:
+def _devices(state: State, launch: Launch, job: Job, shares: tuple[Share, ...]) -> dict[str, str]:
     """Devices of this member on this host, by name (a GPU's is its UUID), in bit order."""
     keys = [key for share in shares if share.host == launch.host for key in share.instances]
     for claim in claims_seen_by(state, launch, job):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 LIVE_ATTACHMENT = frozenset({"PROVISIONING", "READY", "FAILED", "RELEASING"})
 Timer = tuple[int, str, int]
+_NONE = object()
 
 
 class Indexes:
@@ -164,16 +165,29 @@ class Indexes:
         live = self.live_launches.setdefault(host, {})
         if new is not None and new.state in LIVE_LAUNCH:
             live[key] = None
-        else:
-            live.pop(key, None)
+        elif live.pop(key, _NONE) is None and new is not None:
+            self._retire_late(new.start)
 
     def _attachment(self, key: Any, old: Any, new: Any) -> None:
         host = (new or old).host
         live = self.live_attachments.setdefault(host, {})
         if new is not None and new.state in LIVE_ATTACHMENT:
             live[key] = None
-        else:
-            live.pop(key, None)
+        elif live.pop(key, _NONE) is None and new is not None:
+            self._retire_late(new.start)
+
+    def _retire_late(self, start: int) -> None:
+        """Leftovers of ended work are gone: its time to retire may have passed meanwhile."""
+        found = self._state.starts.get(start)
+        for key in found.members if found is not None else ():
+            job = self._state.jobs.get(key)
+            if job is None or job.state not in ENDED_JOB:
+                continue
+            at_us = job.ended_us + self._state.config.clean_period_us
+            if job.group:
+                self._timer(at_us, "retire_group", job.group)
+                return
+            self._timer(at_us, "retire_job", key)
 
     def _allocation(self, key: Any, old: Any, new: Any) -> None:
         for share in old.shares if old is not None else ():
@@ -192,9 +206,8 @@ class Indexes:
             self._hold(holding.host, (holding.instance,), ("claim", key))
 
     def _host(self, key: Any, old: Any, new: Any) -> None:
-        if old is None or new is None or old.facts != new.facts:
-            self.inventory += 1
-        elif (old.liveness == "GONE") != (new.liveness == "GONE"):
+        known = (None if one is None or one.liveness == "GONE" else one.facts for one in (old, new))
+        if next(known) != next(known):
             self.inventory += 1
         self.freed += 1
         self._touch(key)

@@ -51,6 +51,19 @@ def consumers_live(state: State, key: Key) -> bool:
     return group.state in ("STARTING", "RUNNING")
 
 
+def consumers(state: State, claim: int) -> list[int]:
+    """Launches of the claim's start that may use it, in order."""
+    found = state.claims[claim]
+    start = state.starts[found.start]
+    if found.job:
+        return list(launches_of_member(state, start.number, found.job))
+    return [
+        launch
+        for launch in start.launches
+        if found.role in ("", state.jobs[state.launches[launch].job].role)
+    ]
+
+
 def launches_of_member(state: State, start: int, job: int) -> tuple[int, ...]:
     """Launches of one member within a start; a search only for a start that it left."""
     member = state.jobs.get(job)
@@ -105,11 +118,6 @@ def _claims_of_instance(state: State, key: Key) -> list[int]:
     return [number] if what == "claim" and number in state.claims else []
 
 
-def _claims_of_instance(state: State, key: Key) -> list[int]:
-    kind, number = state.index.holders.get(key, ("", 0))  # type: ignore[arg-type]
-    return [number] if kind == "claim" else []
-
-
 CONDITIONS: dict[str, Condition] = {
     "": lambda state, key: True,
     "unused": _unused,
@@ -124,7 +132,6 @@ RELATIONS: dict[tuple[str, str], Relation] = {
     ("launch", "claims"): claims_of_launch,
     ("launch", "job"): lambda state, key: (state.launches[key].job,),  # type: ignore[index]
     ("attachment", "instances"): _instances_of_attachment,
-    ("instance", "claims"): _claims_of_instance,
     ("instance", "claims"): _claims_of_instance,
     ("group", "claims"): _claims_of_group,
     ("claim", "attachments"): lambda state, key: state.claims[key].attachments,  # type: ignore[index]

@@ -78,9 +78,7 @@ def judge(draft: Draft, number: int) -> None:
 
 def let_pass(draft: Draft, number: int, first: Iterable[int]) -> None:
     """The pass itself, within the record in the making."""
-    draft.fire(
-        "start", number, "pass", passed_us=draft.now_us, wave=0, wave_opened_us=draft.now_us
-    )
+    draft.fire("start", number, "pass", passed_us=draft.now_us, wave=0, wave_opened_us=draft.now_us)
     group = draft.state.starts[number].group
     if group and not draft.state.groups[group].started_us:
         draft.patch("group", group, started_us=draft.now_us)
@@ -101,6 +99,40 @@ def role_ready(draft: Draft, number: int, role: str) -> None:
     _open_waves(draft, number)
 
 
+def role_started(draft: Draft, launch: Launch) -> None:
+    """Readiness `started`: every launch of the role was let go, also one that is over by now."""
+    state = draft.state
+    if state.starts[launch.start].waves == 1:
+        return
+    if _readiness(state, launch) == "started" and all(
+        one.started_us or one.state == "RUNNING" or one.ran == "yes"
+        for one in _role_launches(state, launch)
+    ):
+        role_ready(draft, launch.start, state.jobs[launch.job].role)
+
+
+def role_probed(draft: Draft, launch: Launch) -> None:
+    """Readiness `port`: every launch of the role that has processes was seen ready."""
+    state = draft.state
+    if _readiness(state, launch) == "port" and all(
+        one.probed or not one.processes for one in _role_launches(state, launch)
+    ):
+        role_ready(draft, launch.start, state.jobs[launch.job].role)
+
+
+def _readiness(state: State, launch: Launch) -> str:
+    job = state.jobs[launch.job]
+    if not job.group:
+        return ""
+    return state.group_spec(state.groups[job.group]).role(job.role).ready.kind
+
+
+def _role_launches(state: State, launch: Launch) -> list[Launch]:
+    role = state.jobs[launch.job].role
+    launches = (state.launches[number] for number in state.starts[launch.start].launches)
+    return [one for one in launches if state.jobs[one.job].role == role]
+
+
 def _open_waves(draft: Draft, number: int) -> None:
     start = draft.state.starts[number]
     group = draft.state.groups[start.group]
@@ -111,7 +143,9 @@ def _open_waves(draft: Draft, number: int) -> None:
         needed = _needed(draft.state, spec, launches)
         if not set(needed) <= set(start.ready_roles):
             return
-        draft.open(WaveOpened(start=number, wave=wave, launches=launches), names_of(draft.state, start))
+        draft.open(
+            WaveOpened(start=number, wave=wave, launches=launches), names_of(draft.state, start)
+        )
         draft.patch("start", number, wave=wave, wave_opened_us=draft.now_us)
         for launch in launches:
             draft.patch("launch", launch, go=True)

@@ -75,9 +75,7 @@ class Viewer:
             ),
             versions=tuple(state.index.version.get(name, 0) for name in table.names),
             pending=tuple(self.asks(now_us, reasons, limit)),
-            inactive_queues=tuple(
-                queue.name for queue in state.config.queues if not queue.active
-            ),
+            inactive_queues=tuple(queue.name for queue in state.config.queues if not queue.active),
             seed=session,
             known=reasons,
         )

@@ -49,9 +49,7 @@ class Waiting:
             yield (number, 0, class_key) if order[-2] else (0, number, class_key)
 
 
-def _named(
-    class_key: str, row: list[OrderKey], each: int | None
-) -> Iterator[tuple[OrderKey, str]]:
+def _named(class_key: str, row: list[OrderKey], each: int | None) -> Iterator[tuple[OrderKey, str]]:
     """The first of a row, each with its class: a function of its own, because `merge` reads all
     rows side by side and each must keep its own name."""
     for order in islice(row, each):
