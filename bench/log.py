@@ -78,7 +78,7 @@ def _postgres(
     if binaries is None:
         print("no PostgreSQL binaries: SQLite only", file=sys.stderr)
         return lambda: None
-    server = PostgresServer(binaries)
+    server = PostgresServer(binaries, disk=True)
     server.start()
     server.execute("CREATE DATABASE bench")
     logs["postgresql"] = lambda: open_postgres(server.url("bench"))

@@ -38,7 +38,9 @@ _SETTINGS = {
     "max_connections": "60",
     "shared_buffers": "32MB",
 }
+_PREFIX = "xce-pg-"
 _PR_SET_PDEATHSIG = 1
+_ROOM_BYTES = 512 << 20
 
 
 def find_binaries() -> Path | None:
@@ -62,17 +64,44 @@ def _open_to_all(path: Path) -> bool:
     return all(folder.stat().st_mode & 0o005 == 0o005 for folder in [path, *path.parents])
 
 
-class PostgresServer:
-    """A server of our own in a temporary folder."""
+def _fast_folder() -> str:
+    """Where the data goes: memory where there is room, because what these tests kill is
+    processes and never the machine, and a disk shared with others makes every sync slow."""
+    try:
+        facts = os.statvfs("/dev/shm")
+    except OSError:
+        return "/tmp"
+    roomy = facts.f_bavail * facts.f_frsize >= _ROOM_BYTES and os.access("/dev/shm", os.W_OK)
+    return "/dev/shm" if roomy else "/tmp"
 
-    def __init__(self, binaries: Path) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="xce-pg-", dir="/tmp"))
-        self.folder.chmod(0o755)
+
+def _sweep(parent: str) -> None:
+    """Removes what a test run that was killed could not."""
+    for folder in Path(parent).glob(f"{_PREFIX}*"):
+        owner = folder.name.removeprefix(_PREFIX).split("-")[0]
+        if not Path("/proc", owner).exists():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _make_folder(parent: str) -> Path:
+    _sweep(parent)
+    return Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=parent))
+
+
+class PostgresServer:
+    """A server of our own in temporary folders. `disk` keeps its data off memory: for figures."""
+
+    def __init__(self, binaries: Path, *, disk: bool = False) -> None:
+        self.folder = _make_folder("/tmp")
+        self.store = _make_folder("/tmp" if disk else _fast_folder())
         self._as: dict[str, Any] = {}
+        for folder in (self.folder, self.store):
+            folder.chmod(0o755)
         if os.geteuid() == 0:
             nobody = pwd.getpwnam("nobody")
             self._as = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
-            os.chown(self.folder, nobody.pw_uid, nobody.pw_gid)
+            for folder in (self.folder, self.store):
+                os.chown(folder, nobody.pw_uid, nobody.pw_gid)
             binaries = self._reachable(binaries)
         self.binaries = binaries
         self._process: subprocess.Popen[bytes] | None = None
@@ -92,7 +121,7 @@ class PostgresServer:
         return copy / install.parent.name / install.name / "bin"
 
     def _initdb(self) -> None:
-        words = [self.binaries / "initdb", "-D", self.folder / "data", "-U", "postgres"]
+        words = [self.binaries / "initdb", "-D", self.store / "data", "-U", "postgres"]
         words += ["-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"]
         done = subprocess.run(
             words, env=self._env, cwd=self.folder, capture_output=True, text=True, **self._as
@@ -104,7 +133,7 @@ class PostgresServer:
     def start(self) -> None:
         """Starts the server and waits until it answers."""
         libc = ctypes.CDLL(None)
-        words = [str(self.binaries / "postgres"), "-D", str(self.folder / "data")]
+        words = [str(self.binaries / "postgres"), "-D", str(self.store / "data")]
         words += ["-k", str(self.folder)]
         for name, value in _SETTINGS.items():
             words += ["-c", f"{name}={value}"]
@@ -168,7 +197,8 @@ class PostgresServer:
     def remove(self) -> None:
         """Stops the server and deletes what it wrote."""
         self._end(signal.SIGQUIT)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        for folder in (self.store, self.folder):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
