@@ -5,16 +5,17 @@ from functools import lru_cache
 from msgspec import structs
 
 from xce.controller.core.commands import Rejection
-from xce.model.config import Config, QueueConfig
+from xce.model.config import Config, QueueConfig, TypeConfig
 from xce.model.job import Spec
-from xce.model.resources import BUILT_IN, Need
+from xce.model.resources import Need, site_types
 from xce.resreq.errors import ResreqError
-from xce.resreq.parse import parse
+from xce.resreq.merge import merge_levels
+from xce.resreq.parse import COMPAT, parse
 from xce.resreq.print import canonical
 from xce.resreq.resolve import resolve
+from xce.resreq.tree import Tree
 
 TASKS_MAX = 1_000_000
-ENV_BYTES_MAX = 1 << 20
 
 
 def resolve_spec(config: Config, spec: Spec, queue: QueueConfig) -> Spec | Rejection:
@@ -27,9 +28,8 @@ def resolve_spec(config: Config, spec: Spec, queue: QueueConfig) -> Spec | Rejec
             message=f"-n {spec.tasks}: the number of tasks must be from 1 to {TASKS_MAX}",
             field="tasks",
         )
-    text = spec.resreq or queue.default_resreq
     try:
-        resreq, need = resolved(text)
+        resreq, need = resolved(spec.resreq, queue.default_resreq, config.types)
     except ResreqError as error:
         return Rejection(
             code=f"resreq_{error.code}",
@@ -38,15 +38,21 @@ def resolve_spec(config: Config, spec: Spec, queue: QueueConfig) -> Spec | Rejec
             line=1,
             column=error.column,
             hint=error.hint,
-            text=text,
+            text=error.text or spec.resreq,
         )
     return structs.replace(spec, resreq=resreq, need=need)
 
 
 @lru_cache(maxsize=65_536)
-def resolved(text: str) -> tuple[str, Need]:
-    """Canonical text and resolved form of a requirement; raises ResreqError."""
-    if not text.strip():
+def resolved(job: str, queue: str, declared: tuple[TypeConfig, ...]) -> tuple[str, Need]:
+    """Canonical text and resolved form of a job's requirement merged with its queue's (LSF 10.1,
+    "How resource requirements are resolved"); raises ResreqError."""
+    types = site_types(declared)
+    made = merge_levels(job=_read(job), queue=_read(queue), types=types)
+    if made is None:
         return "", Need()
-    tree = parse(text, mode="compat").tree
-    return canonical(tree), resolve(tree, types=BUILT_IN)
+    return canonical(made), resolve(made, types=types)
+
+
+def _read(text: str) -> Tree | None:
+    return parse(text, mode=COMPAT).tree if text.strip() else None

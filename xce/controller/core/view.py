@@ -12,6 +12,7 @@ from xce.controller.core.state import State
 from xce.model.group import Group
 from xce.model.host import Host
 from xce.model.job import Job
+from xce.model.resources import site_types
 from xce.scheduler.reasons import PendReason
 from xce.scheduler.snapshot import Ask, HostEntry, HostTable, RoleAsk, Snapshot, free_ranges
 
@@ -76,6 +77,7 @@ class Viewer:
             versions=tuple(state.index.version.get(name, 0) for name in table.names),
             pending=tuple(self.asks(now_us, reasons, limit)),
             inactive_queues=tuple(queue.name for queue in state.config.queues if not queue.active),
+            types=site_types(state.config.types),
             seed=session,
             known=reasons,
         )
