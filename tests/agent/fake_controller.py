@@ -46,6 +46,7 @@ class FakeController:
         self.refuse: tuple[int, str] | None = None
         self.swallow = 0
         self.wants_reconcile = 0
+        self._base = 0
         self._orders: dict[tuple[str, int], tuple[int, Order]] = {}
         self._stamp = 0
         self._changed = threading.Condition()
@@ -77,7 +78,15 @@ class FakeController:
                 self._orders[what, number] = (self._stamp, order)
             self._changed.notify_all()
 
+    def fresh(self) -> None:
+        """A new test on the same host: numbers begin at 1 again, nothing was heard."""
+        with self._changed:
+            self._base += 1000
+            self.reports, self.polls = [], []
+            self._orders.clear()
+
     def launch(self, launch: int, target: str, task: Task | None = None, **more: object) -> None:
+        launch += self._base
         self.order(
             LaunchOrder(
                 launch=launch, job=launch, attempt=1, generation=7, target=target, task=task, **more
@@ -124,7 +133,7 @@ class FakeController:
             report
             for report in self.reports
             if isinstance(report, kind)
-            and number in (None, getattr(report, "launch", getattr(report, "attachment", None)))
+            and (number is None or self._base + number == _number(report))
         ]
 
     def await_report(
@@ -198,6 +207,10 @@ class FakeController:
                 return None
             taken = tuple(report.seq for report in reports.reports)
             return ReportsTaken(epoch=self.epoch, incarnation=self.incarnation, taken=taken)
+
+
+def _number(report: Report) -> int:
+    return getattr(report, "launch", getattr(report, "attachment", 0))
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -1,11 +1,15 @@
 """How an agent finds its controller, shows who it is, and is turned away."""
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.agent.conftest import Host
 from tests.agent.fake_controller import FakeController
+from xce.agent.supervisor.cgroup import Cgroups
 from xce.dispatch.protocol import Ended, Reconciled
 
 
@@ -116,3 +120,55 @@ def test_a_real_host_tells_its_slots_memory_and_address(
     assert counters["mem"] > 64 << 20
     assert facts.address == "127.0.0.1"
     assert json.dumps(sorted(counters)) == '["mem", "slots"]'
+
+
+def test_root_work_is_refused_unless_the_host_allows_it(
+    host: Host, controller: FakeController
+) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("this agent is not root")
+    host.start(allow_root=False)
+    controller.await_report(Reconciled)
+    controller.prepare(1, host.shell("true"))
+    assert "uid 0 is refused" in controller.await_report(Ended, 1).message
+
+
+def fake_groups(root: Path) -> Path:
+    """What a machine with version 2 and its memory controller shows, as plain files."""
+    group = root / "xce" / "key" / "1.7"
+    group.mkdir(parents=True)
+    (root / "cgroup.controllers").write_text("cpu memory pids\n")
+    (root / "cgroup.subtree_control").write_text("")
+    (root / "xce" / "key" / "cgroup.subtree_control").write_text("pids,io memory\n")
+    for name, text in [
+        ("memory.max", "max\n"),
+        ("memory.oom.group", "0\n"),
+        ("memory.events", "low 0\noom 3\noom_kill 2\n"),
+        ("cgroup.events", "populated 1\nfrozen 0\n"),
+        ("cgroup.kill", ""),
+        ("cgroup.procs", "12\n13\n"),
+    ]:
+        (group / name).write_text(text)
+    return group
+
+
+def test_control_groups_of_version_2_track_limit_and_tell_of_memory(tmp_path: Path) -> None:
+    folder = fake_groups(tmp_path)
+    groups = Cgroups("auto", "key", str(tmp_path))
+    assert (groups.driver, groups.memory) == ("v2", groups.tracking)
+    assert groups.found() == ["1.7"]
+    group = groups.make("1.7", 4096)
+    assert (folder / "memory.max").read_text() == "4096"
+    assert (folder / "memory.oom.group").read_text().startswith("1")
+    assert (group.oom_kills(), group.is_empty(), group.pids()) == (2, False, [12, 13])
+    assert group.kill()
+    assert (folder / "cgroup.kill").read_text() == "1"
+    assert not group.remove()
+
+
+def test_without_control_groups_every_question_has_an_empty_answer(tmp_path: Path) -> None:
+    groups = Cgroups("auto", "key", str(tmp_path))
+    assert groups.driver == "none"
+    group = groups.make("1.7", 4096)
+    assert (group.pids(), group.kill(), group.oom_kills(), group.birthplace) == ([], False, 0, "")
+    assert group.remove()
