@@ -25,6 +25,7 @@ from xce.api.routes.groups import GroupRoutes
 from xce.api.routes.health import HealthRoutes
 from xce.api.routes.histories import EventRoutes
 from xce.api.routes.jobs import JobRoutes
+from xce.api.routes.operators import OperatorRoutes
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -39,6 +40,7 @@ def make_app(engine: Engine, doors: Doors) -> ASGIApp:
         jobs.router(),
         GroupRoutes(engine).router(),
         ClusterRoutes(engine).router(),
+        OperatorRoutes(engine).router(),
         EventRoutes(engine).router(),
         agents.router(),
         HealthRoutes(engine).router(),

@@ -50,6 +50,7 @@ class Late(click.Group):
         "demo": "xce.ops.demo.command:demo",
         "db": "xce.ops.database:db",
         "config": "xce.ops.config.command:config",
+        "host": "xce.ops.hosts:host",
     }
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -33,7 +33,6 @@ class Demo:
         self.home = home
         self.is_good = False
         self._screen = screen
-        self._scene = Scene()
         self._work = home / "gang"
 
     async def act(self, serving: Serving) -> None:
@@ -42,38 +41,44 @@ class Demo:
         await serving.joined(self._hosts())
         screen.say(f"A controller at {serving.url} and {len(self._hosts())} agents are up.")
         screen.say("Submitting allreduce.yaml: a launcher, and 2 workers of 4 tasks with 4 GPUs.")
-        await asyncio.to_thread(self._submit)
-        await asyncio.wait_for(self._follow(), WAIT_S)
-        await asyncio.to_thread(self._tell_outputs)
+        scene = await asyncio.to_thread(self._submit)
+        try:
+            await asyncio.wait_for(self._follow(scene), WAIT_S)
+        except TimeoutError:
+            screen.say(f"\n{scene.group} did not end within {WAIT_S:.0f} s.")
+        await asyncio.to_thread(self._tell_outputs, scene)
         await asyncio.to_thread(self._await_free)
 
     def _hosts(self) -> list[str]:
         return list(read_site(examples() / "clusters" / "dgx-4.toml").emulated)
 
-    def _submit(self) -> None:
+    def _submit(self) -> Scene:
         self._work.mkdir(exist_ok=True)
         for name in FILES:
             shutil.copy(examples() / "gangs" / name, self._work / name)
         manifest = yaml.safe_load((self._work / FILES[0]).read_text())
         path = f"{Path(sys.executable).parent}:{os.environ.get('PATH', os.defpath)}"
         body = {"manifest": manifest, "cwd": str(self._work), "env": {"PATH": path}}
-        ask(self.home, "POST", "/v1/groups", body)
+        before = ask(self.home, "GET", "/readyz")["lsn"]
+        told = ask(self.home, "POST", "/v1/groups", body)
+        return Scene(before, told["group"], self._hosts())
 
-    async def _follow(self) -> None:
+    async def _follow(self, scene: Scene) -> None:
         """Show every record until the gang is over and its claims are given back."""
-        scene = self._scene
-        while not scene.verdict:
+        while not scene.is_over:
             where = f"/v1/events?after={scene.lsn}&wait={LOOK_S}"
             answer = await asyncio.to_thread(ask, self.home, "GET", where)
             for record in answer["items"]:
                 self._screen.show(scene, scene.take(record))
         self.is_good = scene.verdict == "DONE"
 
-    def _tell_outputs(self) -> None:
-        answer = ask(self.home, "GET", f"/v1/groups/{self._scene.group}/members")
+    def _tell_outputs(self, scene: Scene) -> None:
+        answer = ask(self.home, "GET", f"/v1/groups/{scene.group}/members")
         self._screen.say()
         for member in answer["members"]:
             path = Path(member["stdout"])
+            if not path.exists():
+                continue
             self._screen.say(f"{member['role']}[{member['rank']}] wrote {path}")
             for line in path.read_text(errors="replace").splitlines():
                 self._screen.say(f"    {line}")

@@ -32,12 +32,12 @@ class Attached:
 class Scene:
     """Everything that is shown of one gang."""
 
-    def __init__(self) -> None:
-        self.lsn = 0
+    def __init__(self, lsn: int, group: str, hosts: list[str]) -> None:
+        self.lsn = lsn
         self.began_us = 0
         self.at_us = 0
-        self.hosts: dict[str, str] = {}
-        self.group = ""
+        self.hosts = hosts
+        self.group = group
         self.state = "PENDING"
         self.verdict = ""
         self.members: dict[int, Member] = {}
@@ -50,12 +50,20 @@ class Scene:
         fold = _FOLDS.get(record["kind"])
         return fold(self, record["body"]) if fold else []
 
-    def _registered(self, body: Record) -> Lines:
-        self.hosts[body["host"]] = _domains(body["facts"])
-        return []
+    @property
+    def is_over(self) -> bool:
+        """Whether the gang has ended and its attachments are gone."""
+        return bool(self.verdict) and all(
+            one.state in ("RELEASED", "FAILED") for one in self.attached.values()
+        )
+
+    def _is_ours(self, number: int) -> bool:
+        return self.group == f"g{number}"
 
     def _submitted(self, body: Record) -> Lines:
-        self.began_us, self.group = self.at_us, f"g{body['group']}"
+        if not self._is_ours(body["group"]):
+            return []
+        self.began_us = self.at_us
         return [f"{self.group} {body['name']} is submitted: {_roles(body['roles'])}"]
 
     def _passed(self, body: Record) -> Lines:
@@ -81,12 +89,16 @@ class Scene:
         return [f"start failed, {body['reason']}: {', '.join(body['missing'])}"]
 
     def _over(self, body: Record) -> Lines:
+        if not self._is_ours(body["group"]):
+            return []
         self.state = self.verdict = body["verdict"]
         return [f"{self.group} is over: {body['verdict']} {body['reason']}".strip()]
 
     def _planned(self, body: Record) -> Lines:
         lines: Lines = []
         for plan in body["groups"]:
+            if not self._is_ours(plan["group"]):
+                continue
             self.state = "STARTING"
             members = {member["job"]: member for member in plan["members"]}
             claims = {claim["claim"]: claim for claim in plan["claims"]}
@@ -148,7 +160,6 @@ class Scene:
 
 
 _FOLDS: dict[str, Callable[[Scene, Record], Lines]] = {
-    "HostRegistered": Scene._registered,
     "GroupSubmitted": Scene._submitted,
     "Planned": Scene._planned,
     "AttachmentReported": Scene._attachment,
@@ -161,10 +172,6 @@ _FOLDS: dict[str, Callable[[Scene, Record], Lines]] = {
     "StartFailed": Scene._failed,
     "GroupEnded": Scene._over,
 }
-
-
-def _domains(facts: Record) -> str:
-    return " ".join(f"{level}={name}" for level, name in facts["domains"])
 
 
 def _roles(spans: list[Any]) -> str:

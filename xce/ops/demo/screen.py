@@ -46,8 +46,6 @@ class Screen:
 def picture(scene: Scene) -> list[str]:
     """The whole scene as lines."""
     lines = [f"  hosts      {', '.join(scene.hosts)}"]
-    if not scene.group:
-        return lines
     lines += [f"  gang       {scene.group} {scene.state}", ""]
     lines.append(f"  {'member':14}{'host':6}{'tasks':7}{'GPUs':18}state")
     for one in scene.members.values():
