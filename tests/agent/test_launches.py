@@ -1,6 +1,7 @@
 """The life of a launch, with a real agent, a real supervisor and real processes."""
 
 import os
+import resource
 import socket
 import sys
 from collections.abc import Iterator
@@ -244,6 +245,18 @@ def test_the_environment_is_the_tasks_alone(up: Host, controller: FakeController
     ]  # fmt: skip
     assert found["A"] == "2"
     assert found["XCE_LAUNCH"].endswith("001.7")
+
+
+def test_a_process_begins_with_ordinary_signals_and_no_foreign_files(
+    up: Host, controller: FakeController
+) -> None:
+    text = "grep -E 'Sig(Ign|Blk)' /proc/self/status; ls -l /proc/self/fd | grep -c /; ulimit -n"
+    controller.go(1, up.shell(text))
+    controller.await_report(Ended, 1)
+    blocked, ignored, files, limit = up.text().splitlines()
+    assert (blocked.split()[1], ignored.split()[1]) == ("0" * 16, "0" * 16)
+    assert files == "3"
+    assert int(limit) == resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")

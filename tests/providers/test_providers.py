@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.agent.fake_controller import until
 from xce.providers.base import Place, ProviderFailed, Request
 from xce.providers.directory import DirectoryProvider
 from xce.providers.executable import ExecProvider
@@ -68,7 +69,8 @@ def test_a_retained_directory_is_set_aside_and_survives_the_cleaning(tmp_path: P
     (tmp_path / "c6-1.gone").mkdir()
     (tmp_path / "other").mkdir()
     provider.clean([(9, 1)])
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["c7-42.kept", "c9-1", "other"]
+    names = ["c7-42.kept", "c9-1", "other"]
+    until(lambda: sorted(one.name for one in tmp_path.iterdir()) == names)
     assert (tmp_path / "c7-42.kept" / "data").read_text() == "x"
 
 

@@ -8,6 +8,7 @@ belong to no known claim are wiped, except retained ones, which carry the suffix
 import os
 import re
 import shutil
+import threading
 from collections.abc import Iterable
 
 from xce.providers.base import Place, Provider, ProviderFailed, Request
@@ -52,32 +53,36 @@ class DirectoryProvider(Provider):
     def release(self, request: Request) -> None:
         """Wipe the directory, or set it aside when its content is to be retained."""
         path = self._path(request)
-        if not os.path.lexists(path):
-            return
         try:
             if request.parameters.get("reclaim") == "retain":
-                os.rename(path, path + _KEPT)
+                if os.path.lexists(path):
+                    os.rename(path, path + _KEPT)
             else:
-                self._wipe(path)
+                self._move_aside(path)
+                if os.path.lexists(path + _GONE):
+                    shutil.rmtree(path + _GONE)
         except OSError as error:
             raise ProviderFailed(f"directory {path} cannot be wiped: {error}") from error
 
-    def _wipe(self, path: str) -> None:
-        """Move aside first: a half-wiped directory never looks like a good one."""
-        if not path.endswith(_GONE):
-            aside = path + _GONE
-            if os.path.lexists(aside):
-                shutil.rmtree(aside)
-            os.rename(path, aside)
-            path = aside
-        shutil.rmtree(path)
+    def _move_aside(self, path: str) -> None:
+        """Before wiping: what is half wiped never looks like a good directory."""
+        if os.path.lexists(path):
+            if os.path.lexists(path + _GONE):
+                shutil.rmtree(path + _GONE)
+            os.rename(path, path + _GONE)
 
     def clean(self, known: Iterable[tuple[int, int]]) -> None:
-        """Wipe what no known claim owns."""
+        """Move aside what no known claim owns, and have it wiped while the agent goes on."""
         if not os.path.isdir(self._scratch):
             return
         names = {f"c{claim}-{generation}" for claim, generation in known}
         for name in sorted(os.listdir(self._scratch)):
-            stray = _OURS.match(name) is not None and name not in names
-            if stray or name.endswith(_GONE):
-                self._wipe(os.path.join(self._scratch, name))
+            if _OURS.match(name) is not None and name not in names:
+                self._move_aside(os.path.join(self._scratch, name))
+        gone = [name for name in os.listdir(self._scratch) if name.endswith(_GONE)]
+        if gone:
+            threading.Thread(target=self._wipe, args=(gone,), name="wipe", daemon=True).start()
+
+    def _wipe(self, names: list[str]) -> None:
+        for name in names:
+            shutil.rmtree(os.path.join(self._scratch, name), ignore_errors=True)

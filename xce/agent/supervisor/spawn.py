@@ -22,7 +22,7 @@ from xce.agent.supervisor.tree import COOKIE
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _CHANNEL = 3
-_RESET = ("SIGCHLD", "SIGPIPE", "SIGTERM", "SIGINT", "SIGHUP", "SIGXFSZ")
+_SIGNALS = tuple(sorted(signal.valid_signals()))
 
 
 class Unpreparable(Exception):
@@ -186,8 +186,9 @@ def _complain(text: str) -> None:
 def _isolate(channel: int) -> None:
     """Drop everything inherited but the channel, and ordinary signal handling."""
     signal.set_wakeup_fd(-1)
-    for name in _RESET:
-        signal.signal(getattr(signal, name), signal.SIG_DFL)
+    for number in _SIGNALS:
+        if signal.getsignal(number) not in (signal.SIG_DFL, None):
+            signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     if channel != _CHANNEL:
         os.dup2(channel, _CHANNEL, inheritable=False)
