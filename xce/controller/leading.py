@@ -7,6 +7,7 @@ controller stops answering, reads included, before another may lead.
 """
 
 import asyncio
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -23,7 +24,7 @@ from xce.model.actor import CONTROLLER
 from xce.model.config import Config
 from xce.wal.anchor import Anchor
 from xce.wal.open import HomeLock, open_log
-from xce.wal.port import Fenced, Log, LogBroken, LogHeld
+from xce.wal.port import Fenced, Log, LogAway, LogError, LogHeld
 
 ANCHOR_FILE = "anchor"
 TTL_US = 10_000_000
@@ -53,8 +54,9 @@ class Leadership:
         self._lock = HomeLock(settings.home)
         self._log: Log | None = None
         self._anchor: Anchor | None = None
+        self.epoch = 0
         try:
-            self._log = open_log(settings.database, settings.home, at_point=settings.reach)
+            self._log = _open(settings)
             self.epoch = _lead(self._log, settings)
             self._anchor = Anchor(settings.home / ANCHOR_FILE)
             self._anchor.check(self._log)
@@ -74,7 +76,7 @@ class Leadership:
         controller.post(
             StartLeading(
                 actor=CONTROLLER,
-                holder=str(settings.home),
+                holder=_holder(settings.home),
                 version=__version__,
                 database=log.about().name,
                 boot_id=_BOOT_ID.read_text().strip(),
@@ -115,7 +117,9 @@ class Leadership:
                     (TTL_US - RENEW_MARGIN_US) / 1_000_000,
                 )
                 renewed_us = began_us
-            except (LogBroken, TimeoutError) as error:
+            except Fenced:
+                raise
+            except (LogError, TimeoutError) as error:
                 if boot_us() - renewed_us > TTL_US - RENEW_MARGIN_US:
                     raise Fenced("the leadership could not be renewed in time") from error
 
@@ -123,9 +127,9 @@ class Leadership:
         """Give everything back, so that the next one can take over at once."""
         if self._log is not None:
             try:
-                if hasattr(self, "epoch"):
+                if self.epoch:
                     self._log.resign(self.epoch)
-            except (Fenced, LogBroken):
+            except LogError:
                 # Somebody else leads, or the database is away: there is nothing to resign.
                 pass
             self._log.close()
@@ -134,13 +138,30 @@ class Leadership:
         self._lock.release()
 
 
+def _holder(home: Path) -> str:
+    """Who leads: this machine and this home; two machines may have homes of the same path."""
+    return f"{os.uname().nodename}:{home.resolve()}"
+
+
 def _lead(log: Log, settings: Settings) -> int:
     """The new epoch; waits for a dead leader's time-to-live to run out."""
     end = time.monotonic() + settings.wait_s
     while True:
         try:
-            return log.lead(str(settings.home.resolve()), _wall_us(), TTL_US)
+            return log.lead(_holder(settings.home), _wall_us(), TTL_US)
         except LogHeld:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.2)
+
+
+def _open(settings: Settings) -> Log:
+    """The log; a database server that is away or still starting is tried again for a while."""
+    end = time.monotonic() + settings.wait_s
+    while True:
+        try:
+            return open_log(settings.database, settings.home, at_point=settings.reach)
+        except LogAway:
             if time.monotonic() > end:
                 raise
             time.sleep(0.2)
