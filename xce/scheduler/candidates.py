@@ -5,12 +5,12 @@ static attributes are evaluated once per host table and kept there; those that n
 what was free when the session began, and are evaluated once per session.
 """
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from typing import Any
 
 import numpy as np
 
 from xce.model.host import Attribute
-from xce.model.resources import Layer
 from xce.resreq import tree
 from xce.resreq.match import match
 from xce.resreq.parse import parse_select
@@ -18,6 +18,7 @@ from xce.scheduler.ledger import Ledger
 from xce.scheduler.snapshot import USABLE, Ask, HostTable, Mask, Snapshot
 
 Masks = tuple[int, ...]
+TEXTS_MAX = 2000
 
 
 class Workspace:
@@ -29,6 +30,7 @@ class Workspace:
         self.ledger = Ledger(snapshot)
         self.usable: Mask = np.array([why == USABLE for why in snapshot.standing], dtype=bool)
         self._selected: dict[str, Mask] = {}
+        self._texts = _texts_for(snapshot)
 
     def matching(self, select: str) -> Mask:
         """The hosts that match a select expression, whether they may be used now or not."""
@@ -49,7 +51,7 @@ class Workspace:
     def eligible(self, type_: str, select: str) -> Masks:
         """Per host, the instances of a type that match a select over their attributes."""
         key = ("eligible", type_, select)
-        memo = self.hosts.memo
+        memo = self._texts
         if key not in memo:
             node = parse_select(select) if select else None
             memo[key] = tuple(
@@ -67,13 +69,13 @@ class Workspace:
         node = parse_select(select)
         fixed = not any(name in self.snapshot.free for name in _names(node))
         key = ("select", select)
-        if fixed and key in self.hosts.memo:
-            kept: Mask = self.hosts.memo[key]
+        if fixed and key in self._texts:
+            kept: Mask = self._texts[key]
             return kept
         rows = (self._attributes(i, fixed) for i in range(len(self.hosts.names)))
         mask = np.array([self._holds(node, row) for row in rows], dtype=bool)
         if fixed:
-            self.hosts.memo[key] = mask
+            self._texts[key] = mask
         return mask
 
     def _holds(self, node: tree.Expr, attributes: Mapping[str, Attribute]) -> bool:
@@ -86,9 +88,18 @@ class Workspace:
         return {**row, **{name: int(column[host]) for name, column in self.snapshot.free.items()}}
 
 
+def _texts_for(snapshot: Snapshot) -> dict[Hashable, Any]:
+    """What is kept of expressions, begun anew when it grew large or the types changed."""
+    texts = snapshot.hosts.texts
+    if len(texts) > TEXTS_MAX or texts.get("types") is not snapshot.types:
+        texts.clear()
+        texts["types"] = snapshot.types
+    return texts
+
+
 def _static_attributes(snapshot: Snapshot) -> list[dict[str, Attribute]]:
     """What a host says of itself, with LSF's names for what the inventory already tells."""
-    memo = snapshot.hosts.memo
+    memo = _texts_for(snapshot)
     if "attributes" not in memo:
         memo["attributes"] = [_row(snapshot, i) for i in range(len(snapshot.hosts.names))]
     rows: list[dict[str, Attribute]] = memo["attributes"]
@@ -110,9 +121,3 @@ def _row(snapshot: Snapshot, host: int) -> dict[str, Attribute]:
 def _names(node: tree.Expr) -> list[str]:
     own = [node.name] if isinstance(node, tree.Name | tree.Defined) else []
     return own + [name for child in tree.children(node) for name in _names(child)]
-
-
-def layer_of(snapshot: Snapshot, name: str) -> Layer | None:
-    """The layer of a type, None where the name is not declared."""
-    type_ = snapshot.types.get(name)
-    return None if type_ is None else type_.layer

@@ -1,8 +1,8 @@
 """Pend reasons: typed codes with numbers, a scope and a cure, and the sentences they are shown as.
 
 A reason is data. Its text is made here and nowhere else, from the code's template and the
-reason's numbers; `render` turns the table of codes into docs/pend-reasons.md. There is one ranked
-reason per class: the most telling one, with the hosts counted per cause beside it.
+reason's numbers. There is one ranked reason per class: the most telling one, with the hosts
+counted per cause beside it. `python -m xce.scheduler.reasons` prints the page that lists them.
 """
 
 from collections.abc import Mapping
@@ -261,3 +261,7 @@ def render() -> str:
     for code, row in TABLE.items():
         lines.append(f"| `{code}` | {row.scope} | {row.cure} | {row.meaning} | {row.sentence} |")
     return "\n".join([*lines, ""])
+
+
+if __name__ == "__main__":
+    print(render(), end="")

@@ -72,11 +72,12 @@ class SessionRun:
         self._waiting: dict[str, Waiting] = {}
         self._touches = [0] * len(snapshot.hosts.names)
         self._placements: list[Placement] = []
+        self._plan: Plan | None = None
         self.steps = 0
 
     def advance(self, steps: int = 0) -> bool:
         """Works on for `steps` more steps (0 = to the end); True when the session is over."""
-        until = self.steps + steps
+        until, self._plan = self.steps + steps, None
         for ask in self._asks:
             self._consider(ask)
             if steps and self.steps >= until:
@@ -85,20 +86,22 @@ class SessionRun:
 
     @property
     def plan(self) -> Plan:
-        """The plan, sealed with its digest."""
-        reasons = tuple(
-            ClassReason(class_key=key, reason=entry.why, first=entry.first, waiting=entry.count)
-            for key, entry in self._waiting.items()
-        )
-        return sealed(
-            Plan(
-                session=self._snapshot.session,
-                snapshot_lsn=self._snapshot.lsn,
-                placements=tuple(self._placements),
-                reasons=reasons,
-                steps=self.steps,
+        """The plan so far, sealed with its digest."""
+        if self._plan is None:
+            reasons = tuple(
+                ClassReason(class_key=key, reason=entry.why, first=entry.first, waiting=entry.count)
+                for key, entry in self._waiting.items()
             )
-        )
+            self._plan = sealed(
+                Plan(
+                    session=self._snapshot.session,
+                    snapshot_lsn=self._snapshot.lsn,
+                    placements=tuple(self._placements),
+                    reasons=reasons,
+                    steps=self.steps,
+                )
+            )
+        return self._plan
 
     def _consider(self, ask: Ask) -> None:
         self.steps += 1

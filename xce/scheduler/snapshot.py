@@ -117,7 +117,8 @@ class HostTable(Struct, frozen=True, gc=False, kw_only=True):
 
     `domains[level][i]` is host i's domain name at a level ("" = unknown); `instances[type][i]`
     maps bit numbers to instances; `totals[counter]` is a column. `levels` is finest first.
-    `memo` keeps results of pure functions of the table, so that sessions need not repeat them.
+    `memo` keeps results of pure functions of the table, so that sessions need not repeat them;
+    `texts` those of expressions over it, which come from users and are therefore bounded.
     """
 
     levels: tuple[str, ...]
@@ -129,6 +130,7 @@ class HostTable(Struct, frozen=True, gc=False, kw_only=True):
     instances: Mapping[str, tuple[Mapping[int, Instance], ...]]
     ports: tuple[tuple[int, int], ...]
     memo: dict[Hashable, Any] = msgspec.field(default_factory=dict)
+    texts: dict[Hashable, Any] = msgspec.field(default_factory=dict)
 
     @staticmethod
     def build(levels: Sequence[str], entries: Iterable[HostEntry]) -> "HostTable":
@@ -158,10 +160,12 @@ class HostTable(Struct, frozen=True, gc=False, kw_only=True):
 
     def all_masks(self) -> dict[str, tuple[int, ...]]:
         """Per type and host, the mask of every known instance."""
-        return {
-            type_: tuple(sum(1 << number for number in row) for row in rows)
-            for type_, rows in self.instances.items()
-        }
+        if "masks" not in self.memo:
+            self.memo["masks"] = {
+                type_: tuple(sum(1 << number for number in row) for row in rows)
+                for type_, rows in self.instances.items()
+            }
+        return dict(self.memo["masks"])
 
 
 class Snapshot(Struct, frozen=True, gc=False, kw_only=True):
