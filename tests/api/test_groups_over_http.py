@@ -74,6 +74,19 @@ def test_a_bad_requirement_in_a_role_points_into_the_manifest(
     over_socket(test)
 
 
+def test_a_bad_select_of_a_claim_points_into_the_manifest(
+    over_socket: Callable[[Test], None],
+) -> None:
+    async def test(engine: MemoryEngine, client: httpx.AsyncClient) -> None:
+        claim = {"name": "x", "type": "gpu", "select": "model=="}
+        bad = {**MANIFEST, "roles": [{"name": "w", "command": ["a"], "claims": [claim]}]}
+        told = (await client.post("/v1/groups", json={"manifest": bad})).json()
+        assert (told["pointer"], told["text"]) == ("/roles/0/claims/0/select", "model==")
+        assert told["column"] >= 7
+
+    over_socket(test)
+
+
 def test_a_dry_run_keeps_nothing(over_socket: Callable[[Test], None]) -> None:
     async def test(engine: MemoryEngine, client: httpx.AsyncClient) -> None:
         told = (await client.post("/v1/groups:dry-run", json={"manifest": MANIFEST})).json()

@@ -149,6 +149,19 @@ def test_a_refusal_of_the_controller_points_into_the_file(live: Live, xcecli: Cl
     ]
 
 
+def test_a_requirement_that_the_controller_refuses_is_shown_in_the_file(
+    live: Live, xcecli: Cli
+) -> None:
+    Path("m.yaml").write_text(GOOD + '    resreq: "rusage[memm=8GB]"\n')
+    code, _, err = xcecli("group", "submit", "m.yaml")
+    assert code == 3
+    assert err.splitlines()[0].startswith("m.yaml:6:21: roles[0].resreq: ")
+    assert err.splitlines()[1:3] == [
+        '      resreq: "rusage[memm=8GB]"',
+        "                      ^",
+    ]
+
+
 def test_a_bad_manifest_is_refused_before_it_is_sent(live: Live, xcecli: Cli) -> None:
     Path("m.yaml").write_text(GOOD.replace("command", "comand"))
     code, out, err = xcecli("group", "submit", "m.yaml")

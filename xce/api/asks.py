@@ -20,11 +20,14 @@ from xce.controller.core.commands import Request, SubmitGroup, SubmitJob
 from xce.model.actor import Actor
 from xce.model.config import Config
 from xce.model.job import ONCE, PER_HOST, PER_TASK, Spec
-from xce.model.manifest import ManifestError, Origin, resolve
+from xce.model.manifest import Fault, ManifestError, Origin, resolve
+from xce.model.manifest.rules import claims_of
+from xce.resreq import ResreqError, parse_select
 from xce.wal.codec import blob_name
 
 KEY_CHARACTERS_MAX = 200
 TASKS_MAX = 65_536
+PRIORITY_MAX = 1_000
 NAME_CHARACTERS_MAX = 4_094
 
 
@@ -140,6 +143,7 @@ def submit_group(http: HttpRequest, body: bytes, config: Config) -> SubmitGroup:
     )
     try:
         group, members = resolve(asked.manifest, origin, config=config)
+        _judge_selects(asked.manifest)
     except ManifestError as error:
         raise faulty(error.faults) from None
     return SubmitGroup(
@@ -204,6 +208,8 @@ def _judge(asked: JobRequest) -> None:
         raise Problem("invalid", f"tasks: a number from 1 to {TASKS_MAX}", pointer="/tasks")
     if asked.run not in (ONCE, PER_HOST, PER_TASK):
         raise Problem("invalid", "run: once, host or task", pointer="/run")
+    if not -1 <= asked.priority <= PRIORITY_MAX:
+        raise Problem("invalid", f"priority: from 0 to {PRIORITY_MAX}", pointer="/priority")
     if len(asked.name) > NAME_CHARACTERS_MAX or not asked.name.isprintable():
         raise Problem("invalid", "Bad job name", pointer="/name")
     if "[" in asked.name:
@@ -216,6 +222,24 @@ def _judge(asked: JobRequest) -> None:
     for field in ("stdin", "stdout", "stderr"):
         if "\0" in getattr(asked, field):
             raise Problem("invalid", f"{field} holds a NUL", pointer=f"/{field}")
+
+
+def _judge_selects(manifest: dict[str, Any]) -> None:
+    """The select expressions of claims must be readable; the manifest already fits its schema."""
+    for path, claim in claims_of(manifest):
+        text = claim.get("select", "a")
+        try:
+            parse_select(text)
+        except ResreqError as error:
+            fault = Fault(
+                code="bad_value",
+                path=(*path, "select"),
+                message=error.message,
+                hint=error.hint,
+                text=text,
+                column=error.column,
+            )
+            raise faulty((fault,)) from None
 
 
 def _judge_origin(asked: JobRequest | GroupRequest) -> None:

@@ -93,11 +93,21 @@ def faulty(faults: Iterable[Fault]) -> Problem:
             "detail": fault.message,
             "expected": fault.expected,
             "hint": fault.hint,
+            "text": fault.text,
+            "column": fault.column,
         }
         for fault in listed
     ]
     code = "unsupported" if first.code == "unsupported" else "invalid"
-    return Problem(code, str(first), pointer=first.pointer(), hint=first.hint, errors=errors)
+    return Problem(
+        code,
+        str(first),
+        pointer=first.pointer(),
+        hint=first.hint,
+        text=first.text,
+        column=first.column,
+        errors=errors,
+    )
 
 
 def pointer(field: str) -> str:

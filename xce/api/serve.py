@@ -157,7 +157,8 @@ def _listen_tcp(port: int) -> socket.socket:
     try:
         sock = socket.create_server(("127.0.0.1", port), backlog=_BACKLOG)
     except OSError as error:
-        raise CannotServe(f"cannot listen on port {port}: {error.strerror}") from None
+        why = os.strerror(error.errno) if error.errno else str(error)
+        raise CannotServe(f"cannot listen on port {port}: {why}") from None
     sock.setblocking(False)
     return sock
 

@@ -83,9 +83,11 @@ def _body(document: Any, env: str, cwd: str) -> dict[str, Any]:
 
 
 def _refuse_faults(file: str, source: str, marked: Marked) -> None:
-    from xcecli.lint import faults_of, report
+    """Texts inside and names of the site are the controller's to judge; the rest is seen here."""
+    from xce.model.manifest import lint
+    from xcecli.lint import report
 
-    faults = faults_of(marked)
+    faults = lint(marked.document)
     if faults:
         told = "\n".join(report(file, source, marked, fault) for fault in faults)
         raise Failure(told, say.REFUSED, "nothing was submitted")
