@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from xce.agent import crashpoint
+from xce import crashpoint
 from xce.agent.facts import FactsWrong, read_facts
 from xce.agent.link import Addresses, Line, Refused, Unreachable
 from xce.agent.outbox import Outbox
@@ -116,7 +116,7 @@ def test_a_bad_facts_file_says_what_is_wrong(tmp_path: Path, text: str, why: str
 
 
 def test_an_unknown_crash_point_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(SystemExit, match="names are order"):
+    with pytest.raises(SystemExit, match="names are before_append"):
         crashpoint._parse("nowhere:1")
     assert crashpoint._parse("report.after_post:3,order.received") == {
         "report.after_post": 3,

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import msgspec
 
-from xce.agent import crashpoint
+from xce import crashpoint
 from xce.agent.attachments import Keeper
 from xce.agent.link import Addresses, Line, Refused, Unreachable
 from xce.agent.outbox import Outbox

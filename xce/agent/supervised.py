@@ -16,6 +16,7 @@ from itertools import count
 
 import msgspec
 
+from xce import crashpoint
 from xce.agent.settings import AgentConfig
 from xce.agent.supervisor.serve import EXIT_DAMAGED
 from xce.agent.supervisor.wire import VERSION, Lines, Message, PeerBroken
@@ -27,7 +28,7 @@ BOOT = (
 CONNECT_S = 20.0
 CONNECT_PAUSE_S, CRASHED_PAUSE_S = 0.005, 0.2
 SYNC_S = 30.0
-PASSED_ON = ("PATH", "LANG", "TZ")
+PASSED_ON = ("PATH", "LANG", "TZ", crashpoint.COUNTS)
 CRASH_AT = "XCE_CRASH_AT_SUPERVISOR"
 
 
@@ -190,7 +191,7 @@ class Supervised:
     def _start(self) -> None:
         env = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
         if self._crash_at:
-            env["XCE_CRASH_AT"], self._crash_at = self._crash_at, ""
+            env[crashpoint.AT], self._crash_at = self._crash_at, ""
         config = self._config
         root = "allow" if config.allow_root else "refuse"
         arguments = [_package_root(), config.folder, self._boot_id, config.cgroup, root]

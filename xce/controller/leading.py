@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from xce import __version__
+from xce import __version__, crashpoint
 from xce.controller.clock import Clock, boot_us
 from xce.controller.core.commands import LoadConfig, StartLeading
 from xce.controller.loop import Controller
@@ -42,7 +42,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     config: Config = Config()
     config_digest: str = "default"
     wait_s: float = 12.0
-    reach: Callable[[str], None] = lambda name: None
+    reach: Callable[[str], None] = crashpoint.reach
 
 
 class Leadership:

@@ -59,6 +59,7 @@ class Controller:
         self._cutter = cutter
         self._writer = writer
         self._inbox: list[tuple[Command, asyncio.Future[Answered | Rejection] | None]] = []
+        self._taken: list[asyncio.Future[Answered | Rejection] | None] = []
         self._wake = asyncio.Event()
         self._settled = asyncio.Event()
         self._settled.set()
@@ -136,9 +137,11 @@ class Controller:
         self._hear(poll.host)
         while True:
             await self.settled()
-            self._writer.reach("before_order")
             answer = self.hosts.orders(poll, self.clock.now_us(), self.anchor)
             if answer is not None:
+                self._writer.reach("before_order")
+                # The caller writes the answer out before the event loop turns again.
+                loop.call_soon(self._writer.reach, "after_order")
                 return answer
             left = end - loop.time()
             if left <= 0 or self._stopping:
@@ -200,7 +203,7 @@ class Controller:
         self.hosts.wake()
 
     def _end(self) -> None:
-        for _, future in self._inbox:
+        for future in (*self._taken, *(future for _, future in self._inbox)):
             if future is not None and not future.done():
                 future.set_exception(Stopped("the controller stopped before it answered"))
         self._inbox.clear()
@@ -232,6 +235,7 @@ class Controller:
         """One step over what is there; never waits for more."""
         now_us = self.clock.now_us()
         taken, self._inbox = self._inbox[:BATCH_MAX], self._inbox[BATCH_MAX:]
+        self._taken = [future for _, future in taken]
         commands = [self._writer.with_facts(command) for command, _ in taken]
         if now_us - self._silence_us > SILENCE_CHECK_US:
             self._silence_us = now_us
@@ -244,7 +248,8 @@ class Controller:
         done = decide_all(self.state, commands, now_us)
         self.sessions.note(done)
         await self._write(done, commands)
-        self._publish(done, [future for _, future in taken])
+        self._publish(done, self._taken)
+        self._taken = []
 
     async def _write(self, done: Step, commands: list[Command]) -> None:
         if self._cutter.due():
@@ -269,6 +274,7 @@ class Controller:
             if future is not None and not future.done():
                 self._writer.reach("before_answer")
                 future.set_result(self._answer(answer))
+                asyncio.get_running_loop().call_soon(self._writer.reach, "after_answer")
 
     def _answer(self, answer: Decided) -> Answered | Rejection:
         if isinstance(answer, Rejection):

@@ -9,7 +9,7 @@ For one launch the highest target ever asked holds; every request may be repeate
 from collections.abc import Callable
 from typing import ClassVar
 
-from xce.agent import crashpoint
+from xce import crashpoint
 from xce.agent.supervisor.cgroup import Cgroups, Group
 from xce.agent.supervisor.endings import ARMED, PREPARING, RUNNING, Endings, now_us
 from xce.agent.supervisor.kernel import clock_s

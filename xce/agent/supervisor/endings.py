@@ -14,7 +14,7 @@ import signal
 import time
 from collections.abc import Callable
 
-from xce.agent import crashpoint
+from xce import crashpoint
 from xce.agent.supervisor.kernel import clock_s
 from xce.agent.supervisor.launch import Launch, LaunchState
 from xce.agent.supervisor.ledger import Ledger

@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Iterable
 from typing import Any
 
-from xce.agent import crashpoint
+from xce import crashpoint
 
 Entry = dict[str, Any]
 _MAGIC = b"XJ1"

@@ -15,7 +15,7 @@ import socket
 import sys
 from typing import Any, NamedTuple, NoReturn
 
-from xce.agent import crashpoint
+from xce import crashpoint
 from xce.agent.supervisor import kernel
 from xce.agent.supervisor.cgroup import Group
 from xce.agent.supervisor.tree import COOKIE
