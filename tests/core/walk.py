@@ -31,10 +31,13 @@ from tests.kit.words import (
 from tests.kit.world import Weather, World
 from xce.controller.core import commands as c
 from xce.controller.core.encode import digest
+from xce.controller.core.view import Viewer
 from xce.controller.recover import recover
 from xce.model.config import SECOND_US, RetryConfig
 from xce.model.group import Backoff, FailureRule, Readiness
 from xce.model.job import ClaimTemplate
+from xce.model.tables import ENDED_JOB
+from xce.scheduler.session import run_session
 from xce.wal.memory import MemoryLog
 
 WEATHERS = (
@@ -43,6 +46,7 @@ WEATHERS = (
     Weather(lost=80, twice=200, torn=300, slow=30, between=300, line_us=(100, 20_000)),
 )
 MINUTE_US = 60 * SECOND_US
+GONE_IN_THE_END = ("job", "group", "start", "launch", "allocation", "claim", "attachment")
 
 
 class Walk:
@@ -232,7 +236,6 @@ class Walk:
             self.mishap()
             world.run(self.chance.choice((0, 500, 2_000, 30_000, SECOND_US, 10 * SECOND_US)))
         self.settle()
-        world.ledger.assert_whole()
         again, _ = recover(MemoryLog(world.store))
         again.epoch = world.state.epoch
         assert digest(again) == digest(world.state), "the log folds to another state"
@@ -255,10 +258,31 @@ class Walk:
             if world.state.jobs[key].state == "HELD":
                 self._ask(c.HoldJob(actor=OPS, job=key, hold=False))
         world.run(10 * MINUTE_US)
+        self.assert_nothing_is_stuck()
         for key in sorted(world.state.jobs):
             if world.state.jobs[key].state in ("PENDING", "STARTING", "RUNNING"):
                 self._ask(c.Kill(actor=OPS, job=key))
         world.rest(40 * MINUTE_US)
+        world.ledger.assert_whole()
+        world.run(world.config.clean_period_us + MINUTE_US)
+        left = [name for name in GONE_IN_THE_END if world.state.tables[name]]
+        assert not left, f"after the clean period there still are: {left}"
+
+    def assert_nothing_is_stuck(self) -> None:
+        """On a sound cluster only that is left which cannot fit, or whose preparation hangs."""
+        world, state = self.world, self.world.state
+        hangs = {
+            str(here.number)
+            for agent in world.agents.values()
+            for here in agent.launches.values()
+            if here.phase == "preparing" and here.life.prepare == "hang"
+        }
+        for key, job in sorted(state.jobs.items()):
+            if job.state in ENDED_JOB or hangs & {str(one) for one in job.launches}:
+                continue
+            assert job.state == "PENDING", f"job {key} is {job.state} on a sound cluster"
+        plan = run_session(Viewer(state).snapshot(world.now_us))
+        assert not plan.placements, f"work waits that fits: {plan.placements}"
 
 
 def play(seed: int, crash_per_1000: int = 0, mishaps: int = 25) -> Walk:

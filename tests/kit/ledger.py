@@ -6,6 +6,7 @@ device or memory held by two launches at once, a second end of a job.
 """
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -39,15 +40,17 @@ class Ledger:
         self.kinds: Counter[str] = Counter()
         self.moves: Counter[tuple[str, str]] = Counter()
         self.ends: Counter[str] = Counter()
+        self.lsn = 0
         self.jobs: list[int] = []
         self.groups: list[int] = []
         self._ran: set[tuple[str, int, str]] = set()
         self._on: dict[str, dict[int, LaunchHere]] = {}
 
     # -- the log -------------------------------------------------------------------------------
-    def committed(self, records: tuple[Record, ...]) -> None:
+    def committed(self, records: Iterable[Record]) -> None:
         """Records became durable."""
         for record in records:
+            self.lsn = record.lsn
             self.kinds[record.kind] += 1
             for change in record.body.then:
                 self.moves[change.what, change.event] += 1

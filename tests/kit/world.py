@@ -113,6 +113,7 @@ class World:
         if self.state.lsn:
             assert digest(self.state) == self.digests[self.state.lsn], "recovered another state"
         check(self.state)
+        self.ledger.committed(log.read(self.ledger.lsn + 1))
         self.now_us = max(self.now_us, self.state.at_us + 1)
         resumed, self.state.epoch = self.state.lsn, epoch
         self.cutter = cutter
@@ -311,10 +312,11 @@ class World:
         agent.muted = agent.polling = agent.registering = False
         agent.pump()
 
-    def lose(self, name: str) -> Answer:
+    def lose(self, name: str) -> None:
         """An operator's word that nothing runs there any more; so the machine is switched off."""
         self.agents[name].reboot()
-        return self.ask(c.HostEvent(actor=OPS, host=name, event="lost"))
+        self.inbox.append((c.HostEvent(actor=OPS, host=name, event="lost"), None))
+        self.turn()
 
     def watch_silence(self) -> None:
         """Look at silent hosts when their time is over."""
