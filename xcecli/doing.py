@@ -232,6 +232,11 @@ def row_of(job: dict[str, Any]) -> list[str]:
     ]
 
 
+def titled(name: str) -> str:
+    """`Job <12>` or `Group <g7>`."""
+    return f"{'Group' if name.startswith('g') else 'Job'} <{name}>"
+
+
 def hosts_text(hosts: list[dict[str, Any]]) -> str:
     """`n1` or `4*n1:2*n2`."""
     return ":".join(
@@ -259,7 +264,7 @@ def kill(values: dict[str, Any], words: list[str]) -> int:
         elif values.get("json"):
             told_all.append(told)
         else:
-            print(f"{'Group' if kind == 'groups' else 'Job'} <{word}> is being terminated")
+            print(f"{titled(word)} is being terminated")
     if values.get("json"):
         print(json.dumps(told_all))
     return code
@@ -289,7 +294,7 @@ def wait_for(place: Place, kind: str, name: str, limit_s: float = 0.0) -> int:
         if told["ended"]:
             return _code_of(told, name)
         if end is not None and time.monotonic() >= end:
-            raise Failure(f"Job <{name}> has not ended in time", say.OWN_FAILURE)
+            raise Failure(f"{titled(name)} has not ended in time", say.OWN_FAILURE)
 
 
 def _code_of(told: dict[str, Any], name: str) -> int:
@@ -299,5 +304,5 @@ def _code_of(told: dict[str, Any], name: str) -> int:
     if told.get("state") == "DONE":
         return say.OK
     ended = told.get("exit") or {}
-    say.tell(f"Job <{name}> ended without an exit code: {ended.get('reason') or 'not known'}")
+    say.tell(f"{titled(name)} ended without an exit code: {ended.get('reason') or 'not known'}")
     return say.OWN_FAILURE

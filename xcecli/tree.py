@@ -11,12 +11,11 @@ from typing import Any
 
 import click
 
-from xce.model.units import nearest
 from xcecli import __version__, doing, say
 from xcecli.commands.cluster import claim, hosts, instances, queues, resreq
 from xcecli.commands.groups import group
 from xcecli.commands.jobs import explain, history, job, logs, wait
-from xcecli.commands.shape import CONTEXT, epilog
+from xcecli.commands.shape import CONTEXT, Family, epilog
 from xcecli.options import JOBS, KILL, SUBMIT, Command
 
 Act = Callable[[dict[str, Any], list[str]], int]
@@ -27,20 +26,6 @@ _KINDS: dict[str, dict[str, Any]] = {
     "list": {"multiple": True},
     "text": {},
 }
-
-
-class Root(click.Group):
-    """The top of the tree; a misspelt command is answered with the nearest one."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is meant."""
-        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            meant = nearest(args[0], self.list_commands(ctx))
-            hint = f" Did you mean '{meant}'?" if meant else ""
-            ctx.fail(f"No such command '{args[0]}'.{hint}")
-        return super().resolve_command(ctx, args)
 
 
 def from_table(name: str, table: Command, act: Act) -> click.Command:
@@ -77,7 +62,7 @@ def from_table(name: str, table: Command, act: Act) -> click.Command:
 
 
 @click.group(
-    cls=Root,
+    cls=Family,
     context_settings=CONTEXT,
     epilog=epilog(
         """\

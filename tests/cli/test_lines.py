@@ -229,3 +229,9 @@ def test_a_misspelt_command_is_answered_with_the_nearest(xcecli: Cli) -> None:
     code, _, err = xcecli("jbos")
     assert code == 2
     assert "Did you mean 'jobs'?" in err
+    code, _, err = xcecli("group", "sumbit")
+    assert code == 2
+    assert "Did you mean 'submit'?" in err
+    code, _, err = xcecli("group", "lint", "--jsn", "x")
+    assert code == 2
+    assert "Did you mean '--json'?" in err

@@ -44,7 +44,7 @@ def lines(draw: st.DrawFn) -> tuple[str, list[str]]:
     return name, argv + draw(st.lists(WORDS, max_size=3))
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=250, deadline=None, derandomize=True)
 @given(lines())
 def test_what_the_fast_parser_takes_click_takes_with_the_same_meaning(
     line: tuple[str, list[str]],

@@ -180,13 +180,14 @@ class Shown:
 
     def members(self, group: Group) -> list[Body]:
         """Every member with its launches: who is placed where, and who is ARMED."""
+        claims: dict[int, list[Body]] = {}
+        for claim in self.claims_of(group.number):
+            claims.setdefault(claim.job, []).append(self.claim(claim))
         return [
             {
                 **self.job(job),
                 "launches": [_launch(launch) for launch in self.launches(job)],
-                "claims": [
-                    self.claim(claim) for claim in self.claims_of(group.number) if claim.job == key
-                ],
+                "claims": claims.get(key, []),
             }
             for key in group.members()
             if (job := self.state.jobs.get(key)) is not None

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from xcecli import say
-from xcecli.commands.shape import CONTEXT, bytes_text, command, epilog, fetch, show
+from xcecli.commands.shape import CONTEXT, Family, bytes_text, command, epilog, fetch, show
 from xcecli.doing import format_of, quoted
 from xcecli.say import Failure
 
@@ -109,6 +109,7 @@ def _pairs(pairs: dict[str, Any]) -> str:
 
 @click.group(
     "claim",
+    cls=Family,
     context_settings=CONTEXT,
     epilog=epilog("  xcecli claim list\n  xcecli claim show c7"),
 )
@@ -179,6 +180,7 @@ claim.add_command(claim_show)
 
 @click.group(
     "resreq",
+    cls=Family,
     context_settings=CONTEXT,
     epilog=epilog("  xcecli resreq check 'select[mem>4GB] rusage[mem=4GB]'"),
 )

@@ -13,7 +13,7 @@ from xcecli import doing, say
 from xcecli.commands.jobs import explain as explain_any
 from xcecli.commands.jobs import history as history_any
 from xcecli.commands.jobs import wait as wait_any
-from xcecli.commands.shape import CONTEXT, command, epilog, fetch, show
+from xcecli.commands.shape import CONTEXT, Family, command, epilog, fetch, show
 from xcecli.doing import format_of, hosts_text, new_key, place_of, quoted, wait_for
 from xcecli.manifest_text import Marked, TextError, load_yaml
 from xcecli.say import Failure
@@ -22,6 +22,7 @@ from xcecli.wire import call
 
 @click.group(
     "group",
+    cls=Family,
     context_settings=CONTEXT,
     epilog=epilog(
         "  xcecli group lint pretrain.yaml\n"

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from xce.model.units import nearest
 from xcecli import say
 from xcecli.doing import FORMATS, place_of
 from xcecli.options import COMMON
@@ -17,6 +18,20 @@ CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_w
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 Columns = tuple[tuple[str, int], ...]
+
+
+class Family(click.Group):
+    """A command that has commands; a misspelt one is answered with the nearest."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is meant."""
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            meant = nearest(args[0], self.list_commands(ctx))
+            hint = f" Did you mean '{meant}'?" if meant else ""
+            ctx.fail(f"No such command '{args[0]}'.{hint}")
+        return super().resolve_command(ctx, args)
 
 
 def epilog(examples: str) -> str:
