@@ -144,7 +144,11 @@ def _one_domain(snapshot: Snapshot, placement: Placement, level: str, roles: set
 
 
 def can_be_placed(snapshot: Snapshot, ask: Ask) -> bool:
-    """Whether any assignment of the minima exists, by trying them all."""
+    """Whether any assignment of the minima exists, by trying them all.
+
+    GPUs of two models serve three kinds of request (either model, or any): all requests of a host
+    are met exactly when each model's and their sum do not exceed what is there.
+    """
     units = [role for role in ask.roles for _ in range(role.min)]
     spots = _spots(snapshot, ask.topology.required)
     for domain in spots:
@@ -220,6 +224,10 @@ def _holds(snapshot: Snapshot, units: list[RoleAsk], choice: tuple[tuple[str, st
         used[(host, "slots")] += role.tasks
         used[(host, "mem")] += dict(role.need.per_task).get("mem", 0) * role.tasks
         used[(host, f"gpu {part}")] += gpus_of(role.need) * role.tasks
+        for item in role.need.instances:
+            if item.select:
+                model = item.select.removeprefix("model==")
+                used[(host, f"gpu {part} {model}")] += item.count_per_task * role.tasks
     return all(amount <= _room(snapshot, host, what) for (host, what), amount in used.items())
 
 
@@ -232,10 +240,11 @@ def _room(snapshot: Snapshot, host: str, what: str) -> int:
     i = snapshot.hosts.index[host]
     if not what.startswith("gpu"):
         return int(snapshot.free[what][i])
-    part = what[4:]
+    _, part, model = [*what.split(" "), ""][:3]
     free = snapshot.free_masks["gpu"][i] if "gpu" in snapshot.free_masks else 0
     return sum(
         free >> number & 1
         for number, instance in _gpus(snapshot, host).items()
-        if not part or dict(instance.domains).get("nvlink") == part
+        if (not part or dict(instance.domains).get("nvlink") == part)
+        and (not model or dict(instance.attributes)["model"] == model)
     )

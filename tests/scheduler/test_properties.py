@@ -48,7 +48,7 @@ def clusters(draw, most_hosts=4, most_gpus=4):
                 mem=draw(st.integers(1, 6)) * UNITS,
                 ports=draw(st.sampled_from([(0, 0), (7000, 7001)])),
                 domains={level: domain for level, domain in where.items() if domain},
-                instances=gpus(count, parts=(cut, count - cut) if below else ()),
+                instances=mixed(count, draw(st.integers(0, count)), cut if below else None),
             )
         )
         taken[name] = draw(st.sets(st.integers(0, count - 1))) if count else set()
@@ -62,13 +62,25 @@ def clusters(draw, most_hosts=4, most_gpus=4):
     return standing(snapshot, **dict.fromkeys(down, "host_down"))
 
 
+def mixed(count, of_first_model, cut):
+    """GPUs of two models, in two parts of the host where `cut` says so."""
+    all_of_one = gpus(count, parts=() if cut is None else (cut, count - cut))
+    return [
+        structs.replace(one, attributes=(("model", "H100" if i < of_first_model else "A100"),))
+        for i, one in enumerate(all_of_one)
+    ]
+
+
 @st.composite
-def one_host_roles(draw, most_roles=2, most_members=3):
+def one_host_roles(draw, most_roles=3, most_members=2):
     roles, key = [], draw(st.integers(1, 50)) * 100
     for name in "abc"[: draw(st.integers(1, most_roles))]:
         count = draw(st.integers(1, most_members))
         needs = need(
-            gpu=draw(st.integers(0, 2)), mem=draw(st.integers(0, 3)) * UNITS, one_host=True
+            gpu=draw(st.integers(0, 2)),
+            mem=draw(st.integers(0, 3)) * UNITS,
+            one_host=True,
+            gpu_select=draw(st.sampled_from(["", "", "model==H100", "model==A100"])),
         )
         tasks = draw(st.integers(1, 2))
         least = draw(st.integers(1, count))
