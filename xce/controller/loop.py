@@ -40,6 +40,10 @@ class Answered(Struct, frozen=True, gc=False, kw_only=True):
     body: dict[str, Any]
 
 
+Asker = asyncio.Future[Answered | Rejection] | None
+"""Who waits for a command's answer, if anybody does."""
+
+
 class Overloaded(Exception):
     """The inbox is full; try again in a moment."""
 
@@ -58,8 +62,8 @@ class Controller:
         self.sessions = Sessions(state)
         self._cutter = cutter
         self._writer = writer
-        self._inbox: list[tuple[Command, asyncio.Future[Answered | Rejection] | None]] = []
-        self._taken: list[asyncio.Future[Answered | Rejection] | None] = []
+        self._inbox: list[tuple[Command, Asker]] = []
+        self._taken: list[Asker] = []
         self._wake = asyncio.Event()
         self._settled = asyncio.Event()
         self._settled.set()
@@ -263,7 +267,7 @@ class Controller:
             self._cutter.closed()
         self._settled.set()
 
-    def _publish(self, done: Step, futures: list[asyncio.Future[Answered | Rejection] | None]) -> None:
+    def _publish(self, done: Step, futures: list[Asker]) -> None:
         if done.records:
             self._writer.reach("before_publish")
             self.hosts.note(done.records)
