@@ -14,12 +14,10 @@ from typing import Any
 import click
 import msgspec
 
-from xce.controller.leading import ANCHOR_FILE
-from xce.ops.home import holds_log
+from xce.ops.home import EXIT_CONFLICT, EXIT_FAILED, EXIT_NOT_FOUND, holds_log
 from xce.ops.main import home_option
 from xce.wal.port import Log, LogCorrupt, LogError, LogHeld
 
-EXIT_FAILED, EXIT_NOT_FOUND, EXIT_CONFLICT = 1, 4, 5
 Command = Callable[..., Any]
 
 
@@ -84,6 +82,7 @@ def verify(home: Path, database: str, as_json: bool) -> None:
     \b
     xce db verify --home /srv/xce
     """
+    from xce.controller.leading import ANCHOR_FILE
     from xce.controller.recover import recover
     from xce.wal.anchor import Anchor
     from xce.wal.verify import verify as verify_log

@@ -9,9 +9,15 @@ import os
 import shutil
 from pathlib import Path
 
-from xce.wal.open import HOLDER_FILE
+ENV, DEFAULT = "XCE_HOME", ".xce"
+SITE_FILE, SOCKET_FILE, AGENT_TOKEN_FILE = "xce.toml", "api.sock", "agent.token"
+EXIT_FAILED, EXIT_REFUSED, EXIT_NOT_FOUND, EXIT_CONFLICT, EXIT_UNREACHABLE = 1, 3, 4, 5, 6
+EXIT_BROKEN = 70
 
-ENV, DEFAULT, SITE_FILE = "XCE_HOME", ".xce", "xce.toml"
+
+def this_host() -> str:
+    """What this machine calls itself."""
+    return os.uname().nodename.partition(".")[0] or "localhost"
 
 
 def default_home() -> Path:
@@ -50,6 +56,8 @@ def _is_empty(home: Path) -> bool:
 
 def holds_log(home: Path) -> bool:
     """Whether a controller ever had this home."""
+    from xce.wal.open import HOLDER_FILE
+
     return (home / HOLDER_FILE).exists()
 
 

@@ -12,11 +12,11 @@ from urllib.parse import quote
 import click
 import msgspec
 
+from xce.ops.home import EXIT_REFUSED, EXIT_UNREACHABLE
 from xce.ops.main import home_option
 from xce.ops.talk import NobodyThere, Said, ask
 
 EXIT_CODES = {403: 7, 404: 4, 409: 5}
-EXIT_REFUSED, EXIT_UNREACHABLE = 3, 6
 Command = Callable[..., Any]
 
 

@@ -11,23 +11,28 @@ import msgspec
 
 from xce.agent.main import run_agent
 from xce.agent.settings import AgentConfig, make_folder
-from xce.api.serve import AGENT_TOKEN, SOCKET
 from xce.model.host import HostFacts
 from xce.ops.agents import FACTS_FILE
 from xce.ops.config.file import ConfigFaulty, read_site
-from xce.ops.home import write_whole
-from xce.ops.up import EXIT_FAILED, EXIT_REFUSED, this_host
+from xce.ops.home import (
+    AGENT_TOKEN_FILE,
+    EXIT_FAILED,
+    EXIT_REFUSED,
+    SOCKET_FILE,
+    this_host,
+    write_whole,
+)
 
 
 def run_one(home: Path, host: str | None, urls: tuple[str, ...], rest: dict[str, Any]) -> int:
     """Run it; the exit code."""
     name = host or this_host()
     home = home.resolve()
-    token = rest["token_file"] or home / AGENT_TOKEN
+    token = rest["token_file"] or home / AGENT_TOKEN_FILE
     config = AgentConfig(
         host=name,
         home=str(home),
-        controllers=urls or (f"unix:{home / SOCKET}",),
+        controllers=urls or (f"unix:{home / SOCKET_FILE}",),
         token_file=str(token) if rest["token_file"] or token.exists() else "",
         allow_root=rest["allow_root"],
         on_leave=rest["on_leave"],

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from xce.api.serve import SOCKET
+from xce.ops.home import SOCKET_FILE
 
 TIMEOUT_S = 75.0
 
@@ -45,17 +45,24 @@ class _OverUnix(http.client.HTTPConnection):
 
 def ask(home: Path, method: str, path: str, body: Any = None) -> Any:
     """The decoded answer."""
-    connection = _OverUnix(home / SOCKET)
+    connection = _OverUnix(home / SOCKET_FILE)
     data = None if body is None else msgspec.json.encode(body)
     try:
         connection.request(method, path, data, {"Content-Type": "application/json"})
         answer = connection.getresponse()
         text = answer.read()
     except OSError as error:
-        raise NobodyThere(f"no controller answers on {home / SOCKET}: {error}") from error
+        raise NobodyThere(f"no controller answers on {home / SOCKET_FILE}: {error}") from error
     finally:
         connection.close()
-    found = msgspec.json.decode(text) if text else {}
     if answer.status >= 400:
-        raise Said(answer.status, found)
-    return found
+        raise Said(answer.status, _problem(text))
+    return msgspec.json.decode(text) if text else {}
+
+
+def _problem(text: bytes) -> dict[str, Any]:
+    try:
+        found = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        found = None
+    return found if isinstance(found, dict) else {"detail": text.decode(errors="replace")}

@@ -8,7 +8,6 @@ ends by a failed commit (70) jobs go on, as after a kill: the next `xce up` take
 
 import asyncio
 import logging
-import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine
@@ -17,17 +16,23 @@ from typing import Any
 
 import click
 
-from xce.api.serve import AGENT_TOKEN, CannotServe
+from xce.api.serve import CannotServe
 from xce.model.host import HostFacts
 from xce.ops.agents import AgentEnded, Agents, Plan
 from xce.ops.config.file import ConfigFaulty, Site, default_site, read_site
-from xce.ops.home import SITE_FILE
+from xce.ops.home import (
+    AGENT_TOKEN_FILE,
+    EXIT_BROKEN,
+    EXIT_CONFLICT,
+    EXIT_FAILED,
+    EXIT_REFUSED,
+    SITE_FILE,
+    this_host,
+)
 from xce.ops.serving import Options, Serving
 from xce.wal.port import Fenced, LogBroken, LogError, LogHeld
 
 log = logging.getLogger("xce")
-
-EXIT_FAILED, EXIT_REFUSED, EXIT_CONFLICT, EXIT_BROKEN = 1, 3, 5, 70
 
 
 def site_for(home: Path, cluster: Path | None) -> Site:
@@ -36,11 +41,6 @@ def site_for(home: Path, cluster: Path | None) -> Site:
         return read_site(cluster)
     kept = home / SITE_FILE
     return read_site(kept) if kept.exists() else default_site()
-
-
-def this_host() -> str:
-    """What this machine calls itself."""
-    return os.uname().nodename.partition(".")[0] or "localhost"
 
 
 def plan_for(home: Path, site: Site) -> Plan:
@@ -101,7 +101,7 @@ async def stay(serving: Serving, plan: Plan | None, home: Path) -> None:
         await serving.joined(plan.hosts)
         hosts = f"hosts {', '.join(plan.hosts)}"
     else:
-        hosts = f"agents' token {home / AGENT_TOKEN}"
+        hosts = f"agents' token {home / AGENT_TOKEN_FILE}"
     click.echo(f"xce: up at {serving.url}, home {home}, {hosts}; Ctrl-C ends it", err=True)
     await asyncio.Event().wait()
 

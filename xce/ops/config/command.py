@@ -10,8 +10,8 @@ import msgspec
 from xce.model.config import Config
 from xce.ops.config.fields import TABLES_OF, Field
 from xce.ops.config.file import ConfigFaulty, Site, read_site
+from xce.ops.home import EXIT_REFUSED
 
-EXIT_REFUSED = 3
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _json = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 

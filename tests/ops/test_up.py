@@ -1,0 +1,162 @@
+"""`xce up`, `xce controller`, `xce agent`: what starts, what is refused, what stays running."""
+
+import os
+import resource
+import socket
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.ops.xce_up import Service, processes_of, until, words, xce
+from xce.ops.talk import Said
+
+pytestmark = pytest.mark.processes
+Serve = Callable[..., Service]
+
+
+def test_a_job_runs_and_stopping_ends_every_process(serve: Serve, home: Path) -> None:
+    up = serve()
+    assert f"home {home}, hosts n1" in up.ready()
+    done = up.submit("sh", "-c", "echo done > mark")
+    up.await_state(done, "DONE")
+    assert (home / "mark").read_text() == "done\n"
+    running = up.submit("sleep", "600")
+    up.await_state(running, "RUNNING")
+    assert up.stop() == (0, "")
+    assert processes_of(home) == []
+    assert not (home / "api.sock").exists()
+
+
+def test_a_second_up_is_refused_with_who_holds_the_home(serve: Serve, home: Path) -> None:
+    up = serve()
+    up.ready()
+    second = xce("up", "--home", home)
+    assert second.returncode == 5
+    assert second.stderr.startswith(f"xce: {home} is in use by process {up.process.pid} (")
+    assert second.stderr.count("\n") == 1
+    assert up.ask("GET", "/readyz")["status"] == "ok"
+
+
+def test_a_port_in_use_is_told_and_no_home_is_left(home: Path, one_host: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = xce("up", "--home", home, "--cluster", one_host, "--port", port)
+    assert done.returncode == 1
+    assert done.stderr == f"xce: cannot listen on port {port}: Address already in use\n"
+    assert not home.exists()
+
+
+def test_a_home_of_another_user_is_refused(tmp_path: Path) -> None:
+    if os.geteuid() == 0:
+        other, uid = tmp_path / "theirs", 65534
+        other.mkdir()
+        os.chown(other, uid, uid)
+    else:
+        other, uid = Path("/usr"), 0
+    done = xce("up", "--home", other)
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"xce: {other} belongs to uid {uid}; this process runs as {os.geteuid()}\n"
+    )
+
+
+def test_a_home_that_cannot_be_made_is_one_line() -> None:
+    done = xce("up", "--home", "/proc/xce/home")
+    assert done.returncode == 1
+    assert done.stderr == "xce: cannot make /proc/xce/home: No such file or directory\n"
+
+
+def _small_files() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16_384, 16_384))
+
+
+def test_a_full_disk_is_one_line_and_nothing_half_made_stays(home: Path, one_host: Path) -> None:
+    done = xce("up", "--home", home, "--cluster", one_host, preexec_fn=_small_files)
+    assert done.returncode in (1, 70)
+    assert done.stderr.startswith("xce: ")
+    assert done.stderr.count("\n") == 1
+    assert not home.exists()
+    assert processes_of(home) == []
+
+
+def test_a_failed_commit_ends_the_controller_and_jobs_go_on(serve: Serve, home: Path) -> None:
+    up = serve()
+    up.ready()
+    job = up.submit("sh", "-c", "while [ ! -e go ]; do sleep 0.05; done")
+    up.await_state(job, "RUNNING")
+    resource.prlimit(up.process.pid, resource.RLIMIT_FSIZE, (4_096, 4_096))
+    with pytest.raises(Said) as lost:
+        up.submit("true")
+    assert (lost.value.status, lost.value.body["code"]) == (503, "outcome_unknown")
+    _, said = up.process.communicate(timeout=20)
+    assert up.process.returncode == 70
+    assert "this controller ends, jobs go on; start it again" in said
+    again = serve()
+    again.ready()
+    assert again.ask("GET", f"/v1/jobs/{job}")["state"] == "RUNNING"
+    (home / "go").touch()
+    again.await_state(job, "DONE")
+
+
+def test_after_kill_9_the_next_up_takes_over_and_jobs_survive(serve: Serve, home: Path) -> None:
+    up = serve()
+    up.ready()
+    job = up.submit("sh", "-c", "echo once >> mark; while [ ! -e go ]; do sleep 0.05; done")
+    up.await_state(job, "RUNNING")
+    until((home / "mark").exists, "the job has begun")
+    up.kill()
+    assert (home / "api.sock").exists()
+    again = serve()
+    assert "was left behind; it is replaced" in again.ready()
+    assert again.ask("GET", f"/v1/jobs/{job}")["attempt"] == 1
+    (home / "go").touch()
+    again.await_state(job, "DONE")
+    assert (home / "mark").read_text() == "once\n"
+    assert again.stop()[0] == 0
+    assert processes_of(home) == []
+
+
+def test_a_later_up_without_a_file_has_the_same_cluster(serve: Serve, home: Path) -> None:
+    up = serve()
+    up.ready()
+    assert up.stop()[0] == 0
+    later = Service(home)
+    try:
+        assert "hosts n1;" in later.ready()
+    finally:
+        later.close()
+
+
+def test_controller_and_agent_run_apart(serve: Serve, home: Path, one_host: Path) -> None:
+    controller = serve(command="controller")
+    controller.ready()
+    agent = subprocess.Popen(
+        words("agent", "--home", home, "--host", "n1", "--cluster", one_host, "--allow-root"),
+        stderr=subprocess.PIPE,
+    )
+    job = controller.submit("true")
+    controller.await_state(job, "DONE")
+    assert controller.ask("GET", "/v1/hosts")["items"][0]["slots"] == 4
+    agent.terminate()
+    assert agent.communicate(timeout=20)[1] == b""
+    assert agent.returncode == 0
+    assert controller.stop() == (0, "")
+    until(lambda: not processes_of(home), "nothing runs")
+
+
+def test_an_operator_drains_and_opens_a_host(serve: Serve, home: Path) -> None:
+    up = serve()
+    up.ready()
+    drained = xce("host", "drain", "n1", "--why", "new disks", "--home", home)
+    assert drained.stdout == "host n1 is CLOSED\n"
+    assert up.ask("GET", "/v1/hosts")["items"][0]["status"] == "closed_Adm"
+    opened = xce("host", "open", "n1", "--home", home, "--json")
+    assert '"admin":"OPEN"' in opened.stdout
+    lost = xce("host", "lost", "n1", "n9", "--home", home)
+    assert lost.stderr.splitlines() == [
+        "xce: host n1 is UP; only a silent host can be declared lost",
+        "xce: n9: No such host",
+    ]
+    assert lost.returncode == 5
