@@ -5,7 +5,9 @@ its own earlier placements leave it: the snapshot's, plus one for each earlier p
 plan that touches the host. So at commit only a foreign change of a host leads to the full
 re-check, and whoever commits adds one to the version of each host that a placed group touches.
 
-The digest is blake2b over the plan's canonical JSON: equal inputs give equal bytes.
+The digest is blake2b over the canonical JSON of what is decided: session, lsn and placements.
+Reasons and counts of work are left out, because a session that is told the reasons of an earlier
+one decides the same with less work.
 """
 
 from hashlib import blake2b
@@ -83,6 +85,6 @@ class Plan(Struct, frozen=True, gc=False, kw_only=True):
 
 
 def sealed(plan: Plan) -> Plan:
-    """The plan with its digest, which covers everything else in it."""
-    body = msgspec.json.encode(msgspec.structs.replace(plan, digest=""))
+    """The plan with its digest."""
+    body = msgspec.json.encode((plan.session, plan.snapshot_lsn, plan.placements))
     return msgspec.structs.replace(plan, digest=blake2b(body, digest_size=16).hexdigest())

@@ -8,7 +8,9 @@
 
 A session is pure: the same snapshot gives the same plan, byte for byte. `SessionRun` does it in
 portions of a fixed count of work, so that a loop can do other things in between; a portion ends
-only between two asks. One step is one ask or one search step.
+only between two asks. One step is one ask passed over, or one host of one choice of the search; an
+ask that is really tried costs TRY_STEPS more, and a class that is met for the first time one step
+for every HOSTS_PER_STEP hosts, so that equal counts are about equal work.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,6 +32,9 @@ from xce.scheduler.place.topology import known
 from xce.scheduler.plan import ClassReason, PlacedClaim, PlacedMember, Placement, Plan, sealed
 from xce.scheduler.reasons import Code, PendReason, reason
 from xce.scheduler.snapshot import Ask, Snapshot, free_ranges
+
+TRY_STEPS = 8
+HOSTS_PER_STEP = 16
 
 
 class Budget(Struct, frozen=True, gc=False):
@@ -123,8 +128,10 @@ class SessionRun:
         compiled = self._classes.get(ask.class_key)
         if compiled is None:
             compiled = self._classes[ask.class_key] = self._compile(ask)
+            self.steps += len(self._touches) // HOSTS_PER_STEP
         if compiled.refusal is not None:
             return compiled.refusal
+        self.steps += TRY_STEPS
         salt = self._snapshot.session + (ask.group or ask.roles[0].jobs[0]) + self._snapshot.seed
         if compiled.serial is not None:
             cell = compiled.serial.place(salt)
