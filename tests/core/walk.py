@@ -277,10 +277,10 @@ class Walk:
             for here in agent.launches.values()
             if here.phase == "preparing" and here.life.prepare == "hang"
         }
-        for key, job in sorted(state.jobs.items()):
-            if job.state in ENDED_JOB or hangs & {str(one) for one in job.launches}:
+        for key, found in sorted(state.jobs.items()):
+            if found.state in ENDED_JOB or hangs & {str(one) for one in found.launches}:
                 continue
-            assert job.state == "PENDING", f"job {key} is {job.state} on a sound cluster"
+            assert found.state == "PENDING", f"job {key} is {found.state} on a sound cluster"
         plan = run_session(Viewer(state).snapshot(world.now_us))
         assert not plan.placements, f"work waits that fits: {plan.placements}"
 

@@ -90,11 +90,13 @@ class SimAgent:
         if not self.incarnation:
             if not self.registering:
                 self.registering = True
-                self.world.deliver(self.world.take_register, self.name, self.boot_id, self.life)
+                self.world.line.deliver(
+                    self.world.line.take_register, self.name, self.boot_id, self.life
+                )
                 self.world.after(2_000_000, self._register_again, self.life)
             return
         if not self.polling:
-            self.world.take_poll(self)
+            self.world.line.take_poll(self)
 
     @property
     def boot_id(self) -> str:
@@ -143,7 +145,7 @@ class SimAgent:
     def _flush_soon(self) -> None:
         if not self._flushing:
             self._flushing = True
-            self.world.after(self.world.line_us(), self._flush, self.life)
+            self.world.after(self.world.line.line_us(), self._flush, self.life)
 
     def _flush(self, life: int) -> None:
         if life != self.life:
@@ -153,7 +155,7 @@ class SimAgent:
             return
         if self.incarnation and not self.muted:
             reports = tuple(self.outbox[seq] for seq in sorted(self.outbox))
-            self.world.send_reports(self, self.world.torn(reports))
+            self.world.line.send_reports(self, self.world.line.torn(reports))
         if not self._resending:
             self._resending = True
             self.world.after(RESEND_US, self._resend, self.life)

@@ -15,7 +15,8 @@ from typing import Any
 
 from tests.kit.agents import LaunchHere, Life, Provision, SimAgent
 from tests.kit.ledger import Ledger
-from tests.kit.words import OPS, SETTINGS, host_actor
+from tests.kit.line import FAIR, Line, Weather
+from tests.kit.words import OPS, SETTINGS
 from xce.controller.core import commands as c
 from xce.controller.core.check import check
 from xce.controller.core.decide import Outcome
@@ -26,7 +27,6 @@ from xce.controller.recover import recover
 from xce.controller.sessions import Sessions
 from xce.controller.step import Answer, Step, decide_all
 from xce.controller.writer import Writer
-from xce.dispatch import protocol as p
 from xce.model.actor import CONTROLLER
 from xce.model.config import SECOND_US, Config
 from xce.model.host import HostFacts
@@ -40,18 +40,6 @@ BEGAN_US = 1_000_000 * SECOND_US
 
 class Crash(Exception):
     """The controller dies here."""
-
-
-@dataclass(frozen=True)
-class Weather:
-    """How bad the line and the timing are: chances of 1000 for each message."""
-
-    lost: int = 0
-    twice: int = 0
-    torn: int = 0
-    slow: int = 0
-    between: int = 0
-    line_us: tuple[int, int] = (200, 200)
 
 
 @dataclass
@@ -71,12 +59,12 @@ class World:
         hosts: dict[str, HostFacts] | None = None,
         seed: int = 0,
         config: Config = SETTINGS,
-        weather: Weather = Weather(),
+        weather: Weather = FAIR,
     ) -> None:
         self.random, self.weather, self.config = random.Random(seed), weather, config
         self.now_us, self.last_us = BEGAN_US, 0
         self.scripts = Scripts()
-        self.ledger = Ledger(self)
+        self.ledger, self.line = Ledger(self), Line(self)
         self.digests: dict[int, str] = {}
         self.reached: dict[str, int] = {}
         self.crash: Callable[[str], bool] = lambda name: False
@@ -186,7 +174,7 @@ class World:
         work = self.sessions.begin(self.now_us)
         while not self.sessions.advance(work):
             pass
-        if self._chance(self.weather.between) and self._heap:
+        if self.chance(self.weather.between) and self._heap:
             self._next_event()
             taken, self.inbox = self.inbox, []
             done = self.step([command for command, _ in taken])
@@ -328,37 +316,8 @@ class World:
             return
         for name in sorted(self.agents):
             if not self.agents[name].muted:
-                self._hear(name)
+                self.line.hear(name)
         self.inbox += [(event, None) for event in self.hosts.silent(self.now_us)]
-
-    def _hear(self, name: str) -> None:
-        event = self.hosts.hear(name, self.now_us)
-        if event is not None:
-            self.inbox.append((event, None))
-
-    # -- the line ------------------------------------------------------------------------------
-    def line_us(self) -> int:
-        """How long a message takes."""
-        low, high = self.weather.line_us
-        slow = 50 if self._chance(self.weather.slow) else 1
-        return self.random.randint(low, high) * slow
-
-    def _chance(self, of_1000: int) -> bool:
-        return of_1000 > 0 and self.random.randrange(1000) < of_1000
-
-    def torn(self, reports: tuple[p.Report, ...]) -> tuple[p.Report, ...]:
-        """Perhaps only the first or the last part of a batch."""
-        if len(reports) > 1 and self._chance(self.weather.torn):
-            at = self.random.randrange(1, len(reports))
-            return self.random.choice((reports[:at], reports[at:]))
-        return reports
-
-    def deliver(self, act: Callable[..., None], *args: Any) -> None:
-        """Carry a message: once, late, twice or never."""
-        if not self._chance(self.weather.lost):
-            self.after(self.line_us(), act, *args)
-        if self._chance(self.weather.twice):
-            self.after(self.line_us() * self.random.randint(1, 400), act, *args)
 
     def pump(self) -> None:
         """Keep every host's poll under way."""
@@ -366,79 +325,9 @@ class World:
             for name in sorted(self.agents):
                 self.agents[name].pump()
 
-    def take_register(self, name: str, boot_id: str, life: int) -> None:
-        """A registration arrives."""
-        agent = self.agents[name]
-        if self.leaderless or agent.muted or boot_id != agent.boot_id:
-            return
-        self.hosts.hear(name, self.now_us)
-
-        def tell(answer: Answer) -> None:
-            if isinstance(answer, Outcome):
-                incarnation = self.state.hosts[name].incarnation
-                self.deliver(agent.registered, life, self.state.epoch, incarnation)
-
-        command = c.RegisterHost(
-            actor=host_actor(name), host=name, boot_id=boot_id, facts=agent.facts
-        )
-        self.inbox.append((command, tell))
-
-    def take_poll(self, agent: SimAgent) -> None:
-        """A poll arrives; its answer goes out now or with a later turn."""
-        poll = p.Poll(
-            protocol=p.PROTOCOL, host=agent.name, incarnation=agent.incarnation, epoch=agent.epoch,
-            stamp=agent.stamp,
-        )  # fmt: skip
-        before = len(self.inbox)
-        self._hear(agent.name)
-        if len(self.inbox) > before:
-            self.after(0, self._nothing)
-        orders = self.hosts.orders(poll, self.now_us, (0, ""))
-        if orders is None:
-            return
-        agent.polling = True
-        self.deliver(agent.answered, agent.life, agent.incarnation, orders)
-        self.after(1_100_000, self._poll_again, agent, agent.life)
-
-    def _nothing(self) -> None:
-        """Something waits in the inbox."""
-
-    def _poll_again(self, agent: SimAgent, life: int) -> None:
-        if life == agent.life:
-            agent.polling = False
-
-    def send_reports(self, agent: SimAgent, reports: tuple[p.Report, ...]) -> None:
-        """A batch of reports goes out."""
-        self.deliver(
-            self._take_reports, agent, (agent.life, agent.incarnation, agent.epoch), reports
-        )
-
-    def _take_reports(
-        self, agent: SimAgent, said: tuple[int, int, int], reports: tuple[p.Report, ...]
-    ) -> None:
-        life, incarnation, epoch = said
-        if self.leaderless or agent.muted:
-            return
-        self._hear(agent.name)
-        known = self.state.hosts.get(agent.name)
-        stale = known is None or known.incarnation != incarnation
-        if stale or epoch != self.state.epoch:
-            self.deliver(agent.taken, life, incarnation, (), stale)
-            return
-        for report in reports:
-            command = c.TakeReport(
-                actor=host_actor(agent.name), host=agent.name, incarnation=incarnation,
-                report=report,
-            )  # fmt: skip
-            tell = self._teller(agent, (life, incarnation), report.seq)
-            self.inbox.append((command, tell))
-
-    def _teller(self, agent: SimAgent, said: tuple[int, int], seq: int) -> Callable[[Answer], None]:
-        def tell(answer: Answer) -> None:
-            again = isinstance(answer, Outcome) and bool(answer.body.get("register"))
-            self.deliver(agent.taken, *said, () if again else (seq,), again)
-
-        return tell
+    def chance(self, of_1000: int) -> bool:
+        """Whether something of that chance happens."""
+        return of_1000 > 0 and self.random.randrange(1000) < of_1000
 
     # -- what launches do ----------------------------------------------------------------------
     def life(self, job: str, attempt: int, launch: int) -> Life:

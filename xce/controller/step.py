@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from xce.controller.core.apply import apply
-from xce.controller.core.commands import Command, Rejection, TimerDue
+from xce.controller.core.commands import Command, Rejection, StartLeading, TimerDue
 from xce.controller.core.decide import Outcome, decide
 from xce.controller.core.state import State
 from xce.model.actor import CONTROLLER
@@ -31,9 +31,15 @@ class Step(Struct, frozen=True, gc=False, kw_only=True):
 
 def decide_all(state: State, commands: Sequence[Command], now_us: int) -> Step:
     """Decide and apply every command, overdue timers first. The state moves; nothing is durable
-    yet, so nobody may look at it before the records are committed."""
+    yet, so nobody may look at it before the records are committed.
+
+    At a takeover timers wait for the next step: they are to be judged by the new leader, behind
+    its first record, so that a deadline that passed without a leader is known as one.
+    """
+    leading = any(isinstance(command, StartLeading) for command in commands)
     timers = [
-        TimerDue(actor=CONTROLLER, what=what, key=key) for _, what, key in state.index.due(now_us)
+        TimerDue(actor=CONTROLLER, what=what, key=key)
+        for _, what, key in ([] if leading else state.index.due(now_us))
     ]
     records: list[Record] = []
     blobs: dict[str, bytes] = {}
