@@ -254,3 +254,14 @@ def test_the_check_accepts_what_a_json_schema_library_accepts(data: st.DataObjec
         assert group.name == "g"
     if library:
         remarks(document)
+
+
+def test_a_claim_gives_its_provider_parameters() -> None:
+    claim = {"name": "a", "type": "static", "parameters": {"value": "x", "delay": "2"}}
+    group, _ = resolve(with_role(claims=[claim]), ORIGIN, config=Config())
+    assert group.roles[0].claims[0].parameters == (("delay", "2"), ("value", "x"))
+    bad = {"name": "a", "type": "static", "parameters": {"delay": 2}}
+    assert said(with_role(claims=[bad])) == [
+        "roles[0].claims[0].parameters.delay: found 2; expected a text (quote numbers, true and"
+        " false)"
+    ]

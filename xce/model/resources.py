@@ -238,6 +238,8 @@ _COUNTED = (
 BUILT_IN: Mapping[str, ResourceType] = MappingProxyType(
     {type_.name: type_ for type_ in (*_LOAD, *_FACTS, *_COUNTED)}
 )
+UNDECLARED = ("static", "exec")
+"""What a claim may be of although no type is declared: it holds nothing, its provider is all."""
 
 
 @lru_cache(maxsize=16)

@@ -20,12 +20,11 @@ from xce.model.ids import group_text, job_text
 from xce.model.job import ONCE, PER_HOST, Spec
 from xce.model.placing import AttachmentPlan, ClaimPlan, Holding, LaunchPlan, MemberPlan
 from xce.model.records import Planned, PlannedGroup
-from xce.model.resources import BUILT_IN
+from xce.model.resources import BUILT_IN, UNDECLARED
 from xce.scheduler.plan import PlacedClaim, PlacedMember, Placement
 
 Answer = tuple[dict[str, Any], dict[str, bytes]]
 DECISION_VERSION = 1
-UNDECLARED = ("static", "exec")
 
 
 class _Taken(Struct):

@@ -118,6 +118,7 @@ def _claim(claim: Document, scope: str) -> ClaimTemplate:
         select=claim.get("select", ""),
         same=claim.get("same", ""),
         use=claim.get("use", ""),
+        parameters=tuple(sorted(claim.get("parameters", {}).items())),
     )
 
 

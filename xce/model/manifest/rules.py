@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from xce.model.config import Config
 from xce.model.manifest.check import Fault, Path
-from xce.model.resources import BUILT_IN
+from xce.model.resources import BUILT_IN, UNDECLARED
 from xce.model.units import nearest
 
 MEMBERS_MAX = 16_384
@@ -31,7 +31,7 @@ class Site(Struct, frozen=True, gc=False, kw_only=True):
 def site_of(config: Config) -> Site:
     """The names that a configuration knows."""
     return Site(
-        types=(*BUILT_IN, *(type_.name for type_ in config.types)),
+        types=(*BUILT_IN, *UNDECLARED, *(type_.name for type_ in config.types)),
         levels=config.levels,
         queues=tuple(queue.name for queue in config.queues),
     )
