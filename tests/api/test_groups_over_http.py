@@ -140,6 +140,19 @@ def test_hosts_queues_and_instances_show_what_is_taken(
     over_socket(test)
 
 
+def test_a_host_has_a_history_of_its_own(over_socket: Callable[[Test], None]) -> None:
+    async def test(engine: MemoryEngine, client: httpx.AsyncClient) -> None:
+        engine.add_host("n1")
+        engine.add_host("n1")
+        told = (await client.get("/v1/history/host:n1")).json()
+        assert [step["kind"] for step in told["records"]] == ["HostRegistered", "HostRegistered"]
+        assert [one["event"] for one in told["records"][1]["changes"]] == ["register"]
+        none = await client.get("/v1/history/host:n9")
+        assert (none.status_code, none.json()["code"]) == (404, "not_found")
+
+    over_socket(test)
+
+
 def test_metrics_count_by_queue_and_state(over_socket: Callable[[Test], None]) -> None:
     async def test(engine: MemoryEngine, client: httpx.AsyncClient) -> None:
         await client.post("/v1/jobs", json={"command": ["true"]})

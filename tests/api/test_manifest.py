@@ -262,6 +262,8 @@ def test_a_claim_gives_its_provider_parameters() -> None:
     assert group.roles[0].claims[0].parameters == (("delay", "2"), ("value", "x"))
     bad = {"name": "a", "type": "static", "parameters": {"delay": 2}}
     assert said(with_role(claims=[bad])) == [
-        "roles[0].claims[0].parameters.delay: found 2; expected a text (quote numbers, true and"
-        " false)"
+        (
+            "roles[0].claims[0].parameters.delay: found 2; expected a text (quote numbers, true "
+            "and false)"
+        )
     ]

@@ -200,11 +200,14 @@ def explain(values: dict[str, Any], name: str) -> int:
     return say.OK
 
 
-@command("history", "  xcecli history 12\n  xcecli history g7\n  xcecli history --json 12")
-@click.argument("name", metavar="JOB")
+@command("history", "  xcecli history 12\n  xcecli history g7\n  xcecli history --json host:n1")
+@click.argument("name", metavar="THING")
 def history(values: dict[str, Any], name: str) -> int:
-    """The records that name a job or gang: lsn, time, cause, what changed."""
-    told = fetch(values, f"/v1/{kind_of(name)}/{quoted(name)}/history")
+    """The records that name a thing: lsn, time, cause, what changed.
+
+    A thing is a job (12), a gang (g7), a claim (c7) or a host (host:n1).
+    """
+    told = fetch(values, f"/v1/history/{quoted(name)}")
     how = format_of(values)
     if how == "json":
         print(json.dumps(told))

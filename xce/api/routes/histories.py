@@ -14,6 +14,7 @@ from starlette.responses import Response
 from xce.api.answers import LIMIT_MAX, answer, cursor_of
 from xce.api.ports import Engine
 from xce.api.problem import Problem
+from xce.model.ids import parse_claim, parse_group, parse_job
 from xce.model.records import Change, Record
 
 _FACT_CHARACTERS_MAX = 4_096
@@ -28,9 +29,18 @@ async def story_of(engine: Engine, entity: str) -> dict[str, Any]:
     return {"entity": entity, "records": [_step(record, entity) for record in records]}
 
 
+def _place(entity: str) -> tuple[str, int | str]:
+    """Table and key of what a text names."""
+    for table, parse in (("job", parse_job), ("group", parse_group), ("claim", parse_claim)):
+        key = parse(entity)
+        if key is not None:
+            return table, key
+    table, _, name = entity.partition(":")
+    return table, name
+
+
 def _step(record: Record, entity: str) -> dict[str, Any]:
-    key: int | str = int(entity) if entity.isdigit() else entity.lstrip("gc")
-    about = [change for change in record.body.then if str(change.key) == str(key)]
+    place = _place(entity)
     return {
         "lsn": record.lsn,
         "epoch": record.epoch,
@@ -38,14 +48,13 @@ def _step(record: Record, entity: str) -> dict[str, Any]:
         "kind": record.kind,
         "cause": record.cause,
         "actor": record.actor,
-        "changes": [_change(change, entity) for change in about if _named(change, entity)],
+        "changes": [
+            _change(change, entity)
+            for change in record.body.then
+            if (change.what, change.key) == place
+        ],
         "facts": _facts(record),
     }
-
-
-def _named(change: Change, entity: str) -> bool:
-    table = {"g": "group", "c": "claim"}.get(entity[0], "job")
-    return change.what == table
 
 
 def _change(change: Change, entity: str) -> dict[str, Any]:
@@ -72,7 +81,12 @@ class EventRoutes:
         """The routes, documented."""
         router = APIRouter(tags=["events"])
         router.add_api_route("/v1/events", self.listing, methods=["GET"])
+        router.add_api_route("/v1/history/{entity:path}", self.history, methods=["GET"])
         return router
+
+    async def history(self, entity: str) -> Response:
+        """The records that name a thing: `12`, `g7`, `c7`, `host:n1`, `instance:n1/gpu/0`."""
+        return answer(await story_of(self._engine, entity))
 
     async def listing(
         self,
