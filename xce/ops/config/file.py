@@ -6,6 +6,7 @@ changed comment changes nothing. Hosts are no part of the configuration: what a 
 agent says; the file only says what agents of this file's hosts are to say.
 """
 
+import re
 import tomllib
 from hashlib import blake2b
 from pathlib import Path as FilePath
@@ -84,7 +85,7 @@ def read_site(path: FilePath) -> Site:
     except UnicodeDecodeError as error:
         raise ConfigFaulty(name, (_plain("is not UTF-8 text"),)) from error
     except tomllib.TOMLDecodeError as error:
-        raise ConfigFaulty(name, (_toml_fault(str(error)),)) from error
+        raise ConfigFaulty(name, (_toml_fault(str(error), text),)) from error
     reader = Reader(Places(text))
     site = reader.site(document, text)
     if reader.faults:
@@ -96,18 +97,13 @@ def _plain(message: str) -> Fault:
     return Fault(line=1, column=1, field="", message=message)
 
 
-def _toml_fault(text: str) -> Fault:
+def _toml_fault(said: str, text: str) -> Fault:
     """`Expected '=' after a key (at line 3, column 7)` as a fault."""
-    message, _, place = text.partition(" (at line ")
-    line, _, column = place.rstrip(")").partition(", column ")
-    known = line.isdigit() and column.isdigit()
+    message, _, place = said.removesuffix(")").partition(" (at ")
+    numbers = [int(word) for word in re.findall(r"[0-9]+", place)]
+    line, column = numbers if len(numbers) == 2 else (len(text.splitlines()), 1)
     lower = message[:1].lower() + message[1:]
-    return Fault(
-        line=int(line) if known else 1,
-        column=int(column) if known else 1,
-        field="",
-        message=f"not TOML: {lower}",
-    )
+    return Fault(line=max(1, line), column=column, field="", message=f"not TOML: {lower}")
 
 
 class Reader:
@@ -123,7 +119,9 @@ class Reader:
 
         config = self._config(document)
         hosts = HostReader(self, config.levels)
-        emulated = self.table(document.get("emulate", {}), ("emulate",), fields.EMULATE)
+        emulated: dict[str, Any] = {}
+        if "emulate" in document:
+            emulated = self.table(document["emulate"], ("emulate",), fields.EMULATE)
         declared = hosts.read(document.get("hosts", []), ("hosts",))
         played = hosts.read(emulated.get("hosts", []), ("emulate", "hosts"))
         return Site(
