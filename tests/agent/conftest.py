@@ -58,7 +58,9 @@ class Host:
         return path.read_text() if path.exists() else ""
 
     def supervisor_pid(self) -> int:
-        return int((self.folder / "supervisor.lock").read_text() or "0")
+        pid = int((self.folder / "supervisor.lock").read_text())
+        assert pid > 1
+        return pid
 
     def kill_supervisor(self) -> None:
         os.kill(self.supervisor_pid(), signal.SIGKILL)

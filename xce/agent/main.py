@@ -37,8 +37,8 @@ def _lock(folder: str) -> int:
     except BlockingIOError:
         holder = os.read(handle, 32).decode().strip() or "another process"
         raise CannotRun(f"an agent of this host runs already: process {holder}") from None
-    os.ftruncate(handle, 0)
-    os.write(handle, f"{os.getpid()}\n".encode())
+    # Always of one length and never empty: somebody may read it now to know whom to signal.
+    os.pwrite(handle, f"{os.getpid():<10}\n".encode(), 0)
     return handle
 
 

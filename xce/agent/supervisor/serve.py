@@ -160,8 +160,8 @@ def _lock() -> int:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         sys.exit(0)
-    os.ftruncate(handle, 0)
-    os.write(handle, f"{os.getpid()}\n".encode())
+    # Always of one length and never empty: somebody may read it now to know whom to signal.
+    os.pwrite(handle, f"{os.getpid():<10}\n".encode(), 0)
     return handle
 
 
