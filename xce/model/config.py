@@ -51,9 +51,7 @@ class Config(Struct, frozen=True, gc=False, kw_only=True):
 
     cluster: str = "cluster"
     levels: tuple[str, ...] = ("host",)
-    queues: tuple[QueueConfig, ...] = (
-        QueueConfig(name="normal", description="the default queue"),
-    )
+    queues: tuple[QueueConfig, ...] = (QueueConfig(name="normal", description="the default queue"),)
     default_queue: str = "normal"
     types: tuple[TypeConfig, ...] = ()
     operators: tuple[int, ...] = ()

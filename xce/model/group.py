@@ -115,7 +115,9 @@ class Group(Struct, frozen=True, gc=False, kw_only=True):
 
     def members(self) -> list[int]:
         """Keys of all members, role by role, in rank order."""
-        return [job for role in self.roles for job in range(role.first_job, role.first_job + role.count)]
+        return [
+            job for role in self.roles for job in range(role.first_job, role.first_job + role.count)
+        ]
 
 
 __all__ = ["Backoff", "Exit", "FailureRule", "Group", "GroupSpec", "Readiness", "RoleSpec"]
