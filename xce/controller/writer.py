@@ -55,9 +55,7 @@ class Writer:
         seen = self._recent.get((owner, request.key)) or self.log.answer(owner, request.key)
         if seen is None:
             return command
-        told = structs.replace(
-            request, seen_digest=seen.digest, seen_answer=answer_body(seen.body)
-        )
+        told = structs.replace(request, seen_digest=seen.digest, seen_answer=answer_body(seen.body))
         return structs.replace(command, request=told)
 
     def _answers(self, done: Step, commands: list[Command]) -> tuple[Answer, ...]:
@@ -144,8 +142,6 @@ class Writer:
         """Work that left the state, None when there was none of that name."""
         row = self.log.history(entity)
         return answer_body(row.body) if row is not None else None
-
-
 
 
 def _answer_row(command: Command, request: Request, outcome: Outcome) -> Answer:

@@ -31,7 +31,8 @@ class RetryConfig(Struct, frozen=True, gc=False, kw_only=True):
 
     def delay_us(self, failures: int) -> int:
         """How long to wait after the `failures`-th failure (1-based)."""
-        return min(self.cap_us, self.first_us * self.factor ** min(failures - 1, 40))
+        grown = self.first_us * int(self.factor ** min(max(failures - 1, 0), 40))
+        return min(self.cap_us, grown)
 
 
 class TypeConfig(Struct, frozen=True, gc=False, kw_only=True):
