@@ -2,10 +2,11 @@
 
 A level coarser than the host groups hosts; a level below it groups instances of one host; the
 host is a domain of its own. Domains are tried tightest first: fewest free instances of the asked
-types, then fewest free slots, then name. Inside a window hosts lie in topology order: sub-domains
-kept whole, roomiest first, level by level down to the host. `fewest` is the order that a
-`preferred` level falls back to: the fewest of its domains, the last one the tightest that still
-holds the rest.
+types, then fewest free slots, then name, counted over all hosts that may be used. Inside a window
+hosts lie in topology order: sub-domains kept whole, roomiest first, level by level down to the
+host; room is counted in members of the ask's largest role, then free instances, then slots.
+`fewest` is the order that a `preferred` level falls back to: the fewest of its domains, the last
+one the tightest that still holds the rest.
 
 A host without a domain at an asked level is in no window of that level. Without a topology
 request every level is tried as a wish, and such hosts may serve.
@@ -99,18 +100,17 @@ def tight(
     the `inside` level where one is given."""
     table = view.table
     ids, names = level_ids(table, level)
-    ids = np.where(within, ids, -1)
     if inside and not is_finer(table, inside):
         ids, names = _crossed(ids, names, table, inside)
     size = len(names)
-    fits = np.ones(size, dtype=bool)
+    serving = np.where(within, ids, -1)
+    fits = sums(serving, np.ones(len(ids), dtype=np.int64), size) > 0
     for role in roles:
-        fits &= sums(ids, role.units, size) >= role.needed
-    fits &= sums(ids, np.ones(len(ids), dtype=np.int64), size) > 0
+        fits &= sums(serving, role.units, size) >= role.needed
     keys = (np.arange(size), sums(ids, view.slots, size), sums(ids, view.instances, size))
     for domain in np.lexsort(keys).tolist():
         if fits[domain]:
-            hosts = np.flatnonzero(ids == domain)
+            hosts = np.flatnonzero(serving == domain)
             yield Window(level=level, name=names[domain], hosts=laid_out(view, hosts, level))
 
 
