@@ -14,7 +14,13 @@ from typing import Any
 from msgspec import Struct
 
 from xce.controller.clock import Clock
-from xce.controller.core.commands import Command, Rejection, SubmitGroup, TakeReport
+from xce.controller.core.commands import (
+    Command,
+    NoteCut,
+    Rejection,
+    SubmitGroup,
+    TakeReport,
+)
 from xce.controller.core.state import State
 from xce.controller.cuts import Cutter
 from xce.controller.hosts import Hosts
@@ -23,8 +29,10 @@ from xce.controller.step import Answer as Decided
 from xce.controller.step import Step, decide_all
 from xce.controller.writer import Writer
 from xce.dispatch.protocol import Orders, Poll
+from xce.model.actor import CONTROLLER
 from xce.model.records import Record
 from xce.scheduler.reasons import PendReason
+from xce.wal.port import CutClose
 
 BATCH_MAX = 256
 IDLE_S = 0.5
@@ -265,6 +273,7 @@ class Controller:
         await asyncio.get_running_loop().run_in_executor(self._thread, self._writer.commit, batch)
         if batch.cut_close is not None:
             self._cutter.closed()
+            self.post(_note(batch.cut_close))
         self._settled.set()
 
     def _publish(self, done: Step, futures: list[Asker]) -> None:
@@ -317,3 +326,7 @@ class Controller:
     async def _finish_cut(self) -> None:
         while self._cutter.under_way:
             await self._write(Step(records=(), blobs={}, answers=()), [])
+
+
+def _note(close: CutClose) -> NoteCut:
+    return NoteCut(actor=CONTROLLER, cut_lsn=close.cut_lsn, count=close.count, digest=close.digest)

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from msgspec import Struct, json, structs
+from msgspec import json, structs
 
 from xce.controller.core.commands import Command, Rejection, Request
 from xce.controller.core.decide import Outcome

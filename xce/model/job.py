@@ -83,8 +83,8 @@ class Exit(Struct, frozen=True, gc=False, kw_only=True):
 class Job(Struct, frozen=True, gc=False, kw_only=True):
     """A job: a member of a group (`group` > 0), or plain.
 
-    `start`, `allocation` are 0 while it has none. The fields from `pending_us` on are used by plain jobs only: a
-    gang keeps them in its group.
+    `start`, `allocation` are 0 while it has none. The fields from `pending_us` on are used by
+    plain jobs only: a gang keeps them in its group.
     """
 
     key: int

@@ -1,7 +1,8 @@
 """Starts and what they consist of: allocations, launches, claims and attachments.
 
 A start is a frozen set of launches and attachments that pass one barrier together. It keeps
-tallies (`armed`, `ready`, `ended`) so that a report costs the same in a gang of two and of ten thousand.
+tallies (`armed`, `ready`, `ended`), so that a report costs the same in a gang of two and of ten
+thousand.
 """
 
 from msgspec import Struct

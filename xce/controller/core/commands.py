@@ -153,6 +153,15 @@ class EndSession(Struct, frozen=True, gc=False, kw_only=True):
     planned: int
 
 
+class NoteCut(Struct, frozen=True, gc=False, kw_only=True):
+    """A cut was closed and is durable."""
+
+    actor: Actor
+    cut_lsn: int
+    count: int
+    digest: str
+
+
 class StartLeading(Struct, frozen=True, gc=False, kw_only=True):
     """A controller took over with a new epoch; the first record it writes."""
 
@@ -176,5 +185,6 @@ Command = (
     | TimerDue
     | CommitPlan
     | EndSession
+    | NoteCut
     | StartLeading
 )

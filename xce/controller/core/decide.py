@@ -12,7 +12,7 @@ from msgspec import Struct
 from xce.controller.core import commands as c
 from xce.controller.core.decide_clock import timer_due
 from xce.controller.core.decide_hosts import host_event, register_host
-from xce.controller.core.decide_log import end_session, load_config, start_leading
+from xce.controller.core.decide_log import end_session, load_config, note_cut, start_leading
 from xce.controller.core.decide_plan import commit_plan
 from xce.controller.core.decide_reports import take_report
 from xce.controller.core.decide_users import hold_job, kill, submit_group, submit_job
@@ -42,6 +42,7 @@ _DECIDERS = {
     c.TimerDue: timer_due,
     c.CommitPlan: commit_plan,
     c.EndSession: end_session,
+    c.NoteCut: note_cut,
     c.StartLeading: start_leading,
 }
 

@@ -6,7 +6,7 @@ from xce.controller.core import commands as c
 from xce.controller.core.draft import Draft
 from xce.model.actor import ADMIN, SYSTEM
 from xce.model.ids import host_ref
-from xce.model.records import ConfigLoaded, LeaderStarted, SessionEnded
+from xce.model.records import ConfigLoaded, CutClosed, LeaderStarted, SessionEnded
 
 Answer = tuple[dict[str, Any], dict[str, bytes]]
 
@@ -46,3 +46,10 @@ def end_session(draft: Draft, command: c.EndSession) -> c.Rejection | Answer:
     )
     draft.open(facts, [])
     return {"session": session}, {}
+
+
+def note_cut(draft: Draft, command: c.NoteCut) -> c.Rejection | Answer:
+    """Say in the log that a cut was closed; nothing else moves."""
+    facts = CutClosed(cut_lsn=command.cut_lsn, count=command.count, digest=command.digest)
+    draft.open(facts, [])
+    return {"cut": command.cut_lsn}, {}

@@ -119,7 +119,7 @@ def _member_progress(draft: Draft, launch: Launch, ended: Exit) -> None:
     live = [one for one in own if one.state in LIVE_LAUNCH]
     # Hosts beyond the first have no processes of their own under `run: once`; losing one is still
     # losing a part of the job, while being stopped after the first one's end means nothing.
-    if launch.processes or (launch.state == "LOST" and ended.reason == "host_lost"):
+    if launch.processes or (ended.how == "lost" and launch.state != "STOPPING"):
         if job.exit is None or (is_good(job.exit) and not is_good(ended)):
             draft.patch("job", job.key, exit=ended)
         working = any(one.processes for one in live)
