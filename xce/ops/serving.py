@@ -18,7 +18,7 @@ from xce.controller.leading import Leadership, Settings
 from xce.ops.config.file import Site
 from xce.ops.home import SITE_FILE, Fresh, write_whole
 from xce.ops.seat import Seat
-from xce.wal.port import Fenced, LogBroken, LogHeld, LogUnfit
+from xce.wal.port import Fenced, LogAway, LogBroken, LogHeld, LogUnfit
 
 log = logging.getLogger("xce")
 
@@ -146,7 +146,7 @@ class Serving:
                 return await asyncio.to_thread(Leadership, self._settings)
             except LogHeld:
                 raise
-            except (Fenced, LogBroken, LogUnfit) as error:
+            except (Fenced, LogAway, LogBroken, LogUnfit) as error:
                 log.warning("the database does not serve: %s", error)
                 await asyncio.sleep(pause_s)
                 pause_s = min(RETRY_CAP_S, 2 * pause_s)
