@@ -7,10 +7,10 @@ append in one transaction, and only then publish and answer. What a step wrote i
 
 from collections.abc import Callable, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from xce.controller.core.apply import apply
-from xce.controller.core.commands import Command, Rejection, StartLeading, TimerDue
+from xce.controller.core.commands import Command, Rejection, Request, StartLeading, TimerDue
 from xce.controller.core.decide import Outcome, decide
 from xce.controller.core.state import State
 from xce.model.actor import CONTROLLER
@@ -44,10 +44,14 @@ def decide_all(state: State, commands: Sequence[Command], now_us: int) -> Step:
     records: list[Record] = []
     blobs: dict[str, bytes] = {}
     answers: list[Answer] = []
+    answered: dict[tuple[int, str], tuple[str, Outcome]] = {}
     for command in (*timers, *commands):
-        answer = decide(state, command, now_us)
+        answer = decide(state, _seen_here(command, answered), now_us)
         answers.append(answer)
         if isinstance(answer, Outcome):
+            request = getattr(command, "request", None)
+            if isinstance(request, Request) and request.key:
+                answered[command.actor.uid, request.key] = (request.digest, answer)
             for name, blob in answer.blobs.items():
                 blobs[name] = blob
                 state.intern(name, blob)
@@ -60,6 +64,19 @@ def decide_all(state: State, commands: Sequence[Command], now_us: int) -> Step:
         answers=tuple(answers[len(timers) :]),
         timers=tuple(timer.what for timer in timers),
     )
+
+
+def _seen_here(command: Command, answered: dict[tuple[int, str], tuple[str, Outcome]]) -> Command:
+    """The command with the answer that its key got earlier in this very step: a client that asks
+    again may find both of its requests in one step, where the log has no answer yet."""
+    request = getattr(command, "request", None)
+    if not isinstance(request, Request) or request.seen_answer is not None:
+        return command
+    found = answered.get((command.actor.uid, request.key))
+    if found is None:
+        return command
+    told = structs.replace(request, seen_digest=found[0], seen_answer=found[1].body)
+    return structs.replace(command, request=told)  # type: ignore[type-var]
 
 
 def step(

@@ -143,6 +143,42 @@ def _check_gang(spec: GroupSpec) -> c.Rejection | None:
             message=f"the gang has {members} members; a group has at most {GROUP_MEMBERS_MAX}",
             field="roles",
         )
+    names = [role.name for role in spec.roles]
+    for role in spec.roles:
+        why = _wrong_role(spec, role, names)
+        if why:
+            return c.Rejection(code="invalid", message=why, field=f"roles[{role.name}]")
+    return _check_waves(spec)
+
+
+def _wrong_role(spec: GroupSpec, role: RoleSpec, names: list[str]) -> str:
+    """What is wrong with a role; the lint of a manifest says it earlier and with its place."""
+    if names.count(role.name) > 1:
+        return f"two roles are named {role.name}"
+    if not 1 <= role.min <= role.count:
+        return f"role {role.name}: min must be from 1 to {role.count}, not {role.min}"
+    unknown = [name for name in role.depends_on if name not in names]
+    if unknown:
+        return f"role {role.name} depends on {unknown[0]}, which is no role"
+    ports = [claim.name for claim in (*spec.claims, *role.claims) if claim.type == "port"]
+    if role.ready.kind == "port" and role.ready.port not in ports:
+        return f"role {role.name} is ready by {role.ready.port}, which is no port claim of it"
+    return ""
+
+
+def _check_waves(spec: GroupSpec) -> c.Rejection | None:
+    """Roles that wait for each other in a ring would never be let go."""
+    open_: set[str] = set()
+    waiting = list(spec.roles)
+    while waiting:
+        free = [role.name for role in waiting if open_.issuperset(role.depends_on)]
+        if not free:
+            ring = ", ".join(role.name for role in waiting)
+            return c.Rejection(
+                code="invalid", message=f"roles {ring} depend on each other", field="roles"
+            )
+        open_.update(free)
+        waiting = [role for role in waiting if role.name not in open_]
     return None
 
 
