@@ -133,20 +133,32 @@ def test_a_role_of_spanning_members_with_a_required_level_stays_in_one_domain_of
     assert [[s.host for s in m.shares] for m in members] == [["n3", "n4"], ["n3", "n4"]]
 
 
-def scattered():
-    """Seven members of three GPUs on six hosts of five: each role fits alone, both do not."""
+def scattered(hosts=6):
+    """Seven members of three GPUs on hosts of five: each role fits alone, on six hosts not both."""
     roles = [
         role("a", range(1, 5), needs=need(gpu=3, one_host=True)),
         role("b", range(5, 8), needs=need(gpu=3, one_host=True)),
     ]
-    entries = [host(f"h{i}", instances=gpus(5)) for i in range(6)]
+    entries = [host(f"h{i}", instances=gpus(5)) for i in range(hosts)]
     return idle_snapshot(table(*entries), [gang(1, *roles)])
 
 
 def test_roles_that_fit_alone_but_not_together_are_told_so():
-    plan = run_session(scattered())
+    plan = run_session(held(scattered(7), "h3", gpu=[0, 1, 2]))
     assert plan.placements == ()
-    assert plan.reasons[0].reason.code == "scattered"
+    assert plan.reasons[0].reason.text() == (
+        "each role fits alone, but no division of the hosts holds them together now"
+    )
+    assert plan.reasons[0].reason.cure == "on_free"
+
+
+def test_roles_that_not_even_empty_hosts_hold_together_can_never_fit():
+    plan = run_session(scattered())
+    assert plan.reasons[0].reason.text() == (
+        "can never fit: each role fits alone, but even with nothing running "
+        "no division of the hosts holds them together"
+    )
+    assert plan.reasons[0].reason.cure == "never"
 
 
 def test_beyond_the_bound_the_search_stops_and_the_reason_says_so():

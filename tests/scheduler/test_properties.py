@@ -21,7 +21,8 @@ from tests.kit.cluster import (
     table,
 )
 from tests.scheduler.checker import can_be_placed, most_units, violations
-from xce.scheduler.session import SessionRun, run_session
+from xce.scheduler.reasons import Cure, PendReason
+from xce.scheduler.session import SessionRun, dry_run, emptied, run_session
 
 QUICK = settings(
     max_examples=120, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
@@ -211,3 +212,22 @@ def test_portions_and_repetition_change_nothing(snapshot, asks, steps):
     while not run.advance(steps):
         pass
     assert run.plan == run_session(snapshot)
+
+
+@QUICK
+@given(clusters(), any_asks())
+def test_what_can_never_fit_does_not_fit_on_empty_hosts_and_nothing_else_waits_there(
+    snapshot, asks
+):
+    empty = emptied(snapshot)
+    never = {
+        entry.class_key
+        for entry in run_session(with_asks(snapshot, asks)).reasons
+        if entry.reason.cure == Cure.NEVER
+    }
+    for ask in asks:
+        alone = dry_run(empty, ask)
+        if ask.class_key in never:
+            assert isinstance(alone, PendReason)
+        if isinstance(alone, PendReason):
+            assert alone.cure in (Cure.NEVER, Cure.ON_CHANGE), alone.text()

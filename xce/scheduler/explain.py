@@ -77,20 +77,24 @@ class Case(Struct, frozen=True, gc=False, kw_only=True):
 
 
 def explain(cases: Sequence[Case], *, exhausted: bool, bound: int) -> PendReason:
-    """The most telling reason over all roles."""
+    """The most telling reason over all roles; SCATTERED where no role by itself has one."""
     found = [(case, why) for case in cases if (why := _role_reason(case)) is not None]
     if found:
         case, why = min(found, key=lambda pair: RANK[pair[1].cure])
     elif exhausted:
         case, why = cases[0], reason(Code.SEARCH_BOUND, needed=bound)
     else:
-        case, why = cases[0], reason(Code.SCATTERED)
+        level = cases[0].ask.topology.required
+        whole = f"no one {level} domain" if level else "no division of the hosts"
+        case, why = cases[0], reason(Code.SCATTERED, detail=whole)
     return _with_hosts(case, why)
 
 
 def _role_reason(case: Case) -> PendReason | None:
     if not case.work.hosts.names:
         return reason(Code.NO_HOSTS)
+    if not case.needed:
+        return None
     if not len(case.matching):
         return reason(Code.NO_MATCH, detail=case.need.select)
     never = _shortage(case, case.empty, case.matching, NEVER_CODES)

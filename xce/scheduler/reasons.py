@@ -2,7 +2,7 @@
 
 A reason is data. Its text is made here and nowhere else, from the code's template and the
 reason's numbers. There is one ranked reason per class: the most telling one, with the hosts
-counted per cause beside it. `python -m xce.scheduler.reasons` prints the page that lists them.
+counted per cause beside it. `render` gives the page that lists them.
 """
 
 from collections.abc import Mapping
@@ -50,6 +50,7 @@ class Code(StrEnum):
     NO_USABLE_HOST = "no_usable_host"
     DOMAIN_UNKNOWN = "domain_unknown"
     DOMAIN_NEVER_FITS = "domain_never_fits"
+    NEVER_SCATTERED = "never_scattered"
     SHORT_ON_HOST = "short_on_host"
     SHORT_TOGETHER = "short_together"
     MEMBERS_SHORT = "members_short"
@@ -149,6 +150,13 @@ TABLE: Mapping[Code, CodeText] = MappingProxyType(
             "can never fit: needs room for {needed} {detail} at once; "
             "all matching hosts hold {available} when empty",
         ),
+        Code.NEVER_SCATTERED: _row(
+            Scope.CLUSTER,
+            Cure.NEVER,
+            "Each role fits alone, but not even empty hosts hold them all.",
+            "can never fit: each role fits alone, but even with nothing running "
+            "{detail} holds them together",
+        ),
         Code.NO_USABLE_HOST: _row(
             Scope.HOST,
             Cure.ON_CHANGE,
@@ -197,7 +205,7 @@ TABLE: Mapping[Code, CodeText] = MappingProxyType(
             Scope.GROUP,
             Cure.ON_FREE,
             "Each role fits alone, but no division of the free space holds them all.",
-            "each role fits alone, but what is free does not hold them together",
+            "each role fits alone, but {detail} holds them together now",
         ),
         Code.SEARCH_BOUND: _row(
             Scope.GROUP,
@@ -261,7 +269,3 @@ def render() -> str:
     for code, row in TABLE.items():
         lines.append(f"| `{code}` | {row.scope} | {row.cure} | {row.meaning} | {row.sentence} |")
     return "\n".join([*lines, ""])
-
-
-if __name__ == "__main__":
-    print(render(), end="")

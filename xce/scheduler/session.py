@@ -31,7 +31,7 @@ from xce.scheduler.place.serial import SerialRow
 from xce.scheduler.place.topology import known
 from xce.scheduler.plan import ClassReason, PlacedClaim, PlacedMember, Placement, Plan, sealed
 from xce.scheduler.reasons import Code, PendReason, reason
-from xce.scheduler.snapshot import Ask, Snapshot, free_ranges
+from xce.scheduler.snapshot import USABLE, Ask, Snapshot, free_ranges
 
 TRY_STEPS = 8
 HOSTS_PER_STEP = 16
@@ -138,7 +138,8 @@ class SessionRun:
             if cell is None:
                 return self._why(ask, compiled, exhausted=False)
             return self._placement(ask, compiled.needs, [cell], 1)
-        search = Search(self._work, ask, self._plans(ask, compiled), salt)
+        plans = plans_of(self._work, ask, compiled.needs, compiled.allowed)
+        search = Search(self._work, ask, plans, salt)
         cells = search.run()
         self.steps += search.steps
         if cells is None:
@@ -169,15 +170,6 @@ class SessionRun:
             if item.same:
                 mask &= known(self._work.hosts, item.same)
         return np.flatnonzero(mask)
-
-    def _plans(self, ask: Ask, compiled: Compiled) -> list[RolePlan]:
-        plans = []
-        rows = zip(ask.roles, compiled.needs, compiled.allowed, strict=True)
-        for index, (role, need, hosts) in enumerate(rows):
-            units = np.zeros(len(self._work.hosts.names), dtype=np.int64)
-            units[hosts] = caps(self._work, need.load(False, False), hosts)
-            plans.append(RolePlan(index=index, role=role, need=need, units=units))
-        return plans
 
     def _placement(
         self, ask: Ask, needs: Sequence[MemberNeed], cells: Sequence[Cell], steps: int
@@ -223,7 +215,20 @@ class SessionRun:
                 ask.roles, compiled.needs, compiled.matching, compiled.allowed, strict=True
             )
         ]
-        return explain(cases, exhausted=exhausted, bound=self._snapshot.search_bound)
+        why = explain(cases, exhausted=exhausted, bound=self._snapshot.search_bound)
+        if why.code is Code.SCATTERED and self._never(self._empty, ask, compiled):
+            never = reason(Code.NEVER_SCATTERED, detail=why.detail)
+            why = structs.replace(never, hosts=why.hosts)
+        return why
+
+    def _never(self, empty: Workspace, ask: Ask, compiled: Compiled) -> bool:
+        """Whether the ask has no place even where nothing runs; a given-up search says no."""
+        plans = plans_of(empty, ask, compiled.needs, compiled.matching)
+        search = Search(empty, ask, plans, 0)
+        with empty.ledger.trial():
+            found = search.run()
+        self.steps += search.steps
+        return found is None and not search.exhausted
 
 
 def run_session(snapshot: Snapshot, budget: Budget = NO_LIMIT) -> Plan:
@@ -238,6 +243,18 @@ def dry_run(snapshot: Snapshot, ask: Ask) -> Placement | PendReason:
     alone = structs.replace(snapshot, pending=(ask,), known={})
     plan = run_session(alone)
     return plan.placements[0] if plan.placements else plan.reasons[0].reason
+
+
+def plans_of(
+    work: Workspace, ask: Ask, needs: Sequence[MemberNeed], hosts: Sequence[Hosts]
+) -> list[RolePlan]:
+    """The roles with the room that each of their hosts has now."""
+    plans = []
+    for index, (role, need, own) in enumerate(zip(ask.roles, needs, hosts, strict=True)):
+        units = np.zeros(len(work.hosts.names), dtype=np.int64)
+        units[own] = caps(work, need.load(False, False), own)
+        plans.append(RolePlan(index=index, role=role, need=need, units=units))
+    return plans
 
 
 def is_serial(ask: Ask, needs: Sequence[MemberNeed]) -> bool:
@@ -270,9 +287,10 @@ def refused(snapshot: Snapshot, ask: Ask) -> PendReason | None:
 
 
 def emptied(snapshot: Snapshot) -> Snapshot:
-    """The same hosts as if nothing ran on them."""
+    """The same hosts as if all could be used and nothing ran on them."""
     return structs.replace(
         snapshot,
+        standing=(USABLE,) * len(snapshot.standing),
         free=snapshot.hosts.totals,
         free_masks=snapshot.hosts.all_masks(),
         free_ports=tuple(free_ranges(ports, ()) for ports in snapshot.hosts.ports),
