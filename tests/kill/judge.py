@@ -1,0 +1,228 @@
+"""What must hold at the end of a kill run. Every breach is one sentence; none means that it held.
+
+Compared are four witnesses that do not share code: what clients were answered, the marks that
+commands left, the log as it folds from its export, and the state that recovery gives.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from tests.kill.client import Acks
+from tests.kill.tale import Tale, held, read_tale
+from tests.kill.work import Piece
+from xce.controller.core.encode import digest
+from xce.controller.recover import recover
+from xce.model.ids import job_text, parse_group, parse_job
+from xce.model.tables import LIVE_LAUNCH
+from xce.wal.anchor import Anchor
+from xce.wal.open import HomeLock, open_log
+from xce.wal.port import LogError
+from xce.wal.verify import verify
+
+CLOCK_US = 5_000
+
+
+class Mark(Struct, frozen=True):
+    """One line that a command wrote first thing."""
+
+    job: int
+    attempt: int
+    launch: int
+    rank: int
+    at_us: int
+    pid: int
+
+
+class Finding(Struct, kw_only=True):
+    """What a run came to."""
+
+    faults: list[str]
+    records: int = 0
+    marks: int = 0
+    failed_starts: int = 0
+    broken_starts: int = 0
+    broken_again: int = 0
+    broken_ended: int = 0
+    leaders: int = 0
+    refused: list[str] = []
+
+
+def read_marks(path: Path) -> tuple[list[Mark], list[str]]:
+    """The marks, and lines that are none."""
+    marks, torn = [], []
+    for line in path.read_text().splitlines() if path.exists() else ():
+        words = line.split()
+        if len(words) != 7 or words[-1] != ".":
+            torn.append(f"a torn mark: {line!r}")
+            continue
+        # A launch's cookie is HOSTKEY:LAUNCH.GENERATION.
+        launch = words[2].rpartition(":")[2].partition(".")[0]
+        attempt, number, rank, at_ns, pid = map(int, (words[1], launch, *words[3:6]))
+        marks.append(Mark(parse_job(words[0]) or 0, attempt, number, rank, at_ns // 1000, pid))
+    return marks, torn
+
+
+def judge(home: Path, database: str, marks_file: Path, asked: "Asked") -> Finding:
+    """Everything, over a home that nobody uses any more."""
+    finding = Finding(faults=[*asked.acks.faults])
+    try:
+        tale = _read(home, database, finding)
+    except (LogError, OSError) as error:
+        finding.faults.append(f"the log cannot be read: {error}")
+        return finding
+    marks, torn = read_marks(marks_file)
+    finding.faults += [
+        *torn,
+        *_answers(tale, asked),
+        *_ends(tale, asked),
+        *_marks(tale, marks),
+        *_whole(tale, marks),
+        *_free(tale),
+    ]
+    finding.records, finding.marks, finding.leaders = tale.state.lsn, len(marks), tale.leaders
+    finding.failed_starts, finding.broken_starts = len(tale.failed), len(tale.broken)
+    finding.refused = tale.refused
+    finding.faults += _broken(tale, finding)
+    return finding
+
+
+class Asked(Struct, kw_only=True):
+    """What was submitted and answered. `spared`: no process of a user was in danger, so that
+    every piece must come to the end that it was made for."""
+
+    pieces: list[Piece]
+    acks: Acks
+    spared: bool
+
+
+def _read(home: Path, database: str, finding: Finding) -> Tale:
+    """Verify the log, recover from it, fold its export, compare."""
+    lock = HomeLock(home)
+    try:
+        log = open_log(database, home)
+        try:
+            verify(log)  # type: ignore[arg-type]
+            anchor = Anchor(home / "anchor")
+            anchor.check(log)
+            anchor.close()
+            recovered, _ = recover(log)
+            tale = read_tale(log)  # type: ignore[arg-type]
+        finally:
+            log.close()
+    finally:
+        lock.release()
+    if digest(recovered) != tale.digest:
+        finding.faults.append("recovery and the fold of the exported log differ")
+    finding.faults += tale.faults[:5]
+    return tale
+
+
+def _answers(tale: Tale, asked: Asked) -> Iterator[str]:
+    """What was answered is in the log, under its own name, once."""
+    acks, state = asked.acks.ids, tale.state
+    for piece in asked.pieces:
+        entity = acks.get(piece.key)
+        if entity is None:
+            yield f"{piece.key} was never answered"
+            continue
+        number = parse_group(entity) if piece.is_gang else parse_job(entity)
+        found = (state.groups if piece.is_gang else state.jobs).get(number or 0)
+        if found is None:
+            yield f"{piece.key} was answered with {entity}, which the log does not have"
+        elif found.name != piece.key:
+            yield f"{piece.key} was answered with {entity}, which is {found.name}"
+    names = [job.name for job in state.jobs.values() if not job.group]
+    names += [group.name for group in state.groups.values()]
+    for name, count in Counter(names).items():
+        if count > 1:
+            yield f"{name} was taken {count} times"
+        if name not in acks:
+            yield f"{name} is in the log and nobody asked for it"
+
+
+def _ends(tale: Tale, asked: Asked) -> Iterator[str]:
+    """Everything reached one end, and the right one."""
+    state = tale.state
+    for key, job in sorted(state.jobs.items()):
+        times = tale.ends.get(key, 0)
+        if times != 1:
+            yield f"job {job_text(key)} ({job.name}) ended {times} times: {job.state}"
+    for number in sorted(state.groups):
+        if tale.group_ends.get(number, 0) != 1:
+            yield f"gang g{number} ended {tale.group_ends.get(number, 0)} times"
+    pieces = {piece.key: piece for piece in asked.pieces}
+    for job in state.jobs.values():
+        piece = pieces.get(job.name)
+        if job.group or piece is None or job.exit is None:
+            continue
+        if (asked.spared or job.exit.how == "exited") and (
+            job.exit.how != "exited" or job.exit.code != piece.code
+        ):
+            yield f"{job.name} ended {job.exit.how} {job.exit.code}, not with {piece.code}"
+    for group in state.groups.values():
+        if asked.spared and group.state != "DONE":
+            yield f"{group.name} ended {group.state}: {group.reason} {group.last_failure}"
+
+
+def _marks(tale: Tale, marks: list[Mark]) -> Iterator[str]:
+    """No command ran twice within an attempt, none outside of a passed start."""
+    for (job, attempt, rank), count in Counter(
+        (mark.job, mark.attempt, mark.rank) for mark in marks
+    ).items():
+        if count > 1:
+            yield f"job {job_text(job)} ran {count} times in attempt {attempt} (rank {rank})"
+    for mark in marks:
+        told = tale.job_of_launch.get(mark.launch)
+        go = tale.gos.get(mark.launch)
+        what = f"launch {mark.launch} of job {job_text(mark.job)}"
+        if told is None or told[:2] != (mark.job, mark.attempt):
+            yield f"{what} left a mark and was never planned"
+        elif go is None:
+            yield f"{what} left a mark and was never let go"
+        elif mark.at_us < go.at_us - CLOCK_US:
+            yield f"{what} left a mark {go.at_us - mark.at_us} us before it was let go"
+        elif told[2] in tale.failed:
+            yield f"{what} left a mark, its start {told[2]} failed before its pass"
+        if tale.ran.get(mark.launch) == "no":
+            yield f"{what} left a mark, and its host says that it never ran"
+
+
+def _whole(tale: Tale, marks: Iterable[Mark]) -> Iterator[str]:
+    """What ended well has a mark of each of its processes in its last attempt."""
+    seen = Counter((mark.job, mark.attempt) for mark in marks)
+    for key, job in tale.state.jobs.items():
+        if job.state != "DONE" or job.exit is None or job.exit.how != "exited":
+            continue
+        due = sum(tale.state.launches[one].processes for one in job.launches)
+        if seen[key, job.attempt] != due:
+            left = seen[key, job.attempt]
+            yield f"job {job_text(key)} is DONE; {left} of {due} processes left a mark"
+
+
+def _free(tale: Tale) -> Iterator[str]:
+    """Nothing is held, nothing lives."""
+    state = tale.state
+    for what in held(state):
+        yield f"still held at the end: {what}"
+    for number, launch in state.launches.items():
+        if launch.state in LIVE_LAUNCH:
+            yield f"launch {number} is {launch.state} at the end"
+
+
+def _broken(tale: Tale, finding: Finding) -> Iterator[str]:
+    """A start that broke ended whole or began again whole."""
+    for number, record in tale.broken.items():
+        start = tale.state.starts[number]
+        later = {
+            next((one for one in tale.starts_of[job] if one > number), 0) for job in start.members
+        }
+        ended = all(tale.ends.get(job) for job in start.members)
+        if len(later) == 1 and later != {0}:
+            finding.broken_again += 1
+        elif later == {0} and ended:
+            finding.broken_ended += 1
+        else:
+            yield f"start {number}, broken at lsn {record.lsn}, went on in parts: {sorted(later)}"

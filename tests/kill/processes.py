@@ -1,0 +1,275 @@
+"""The processes of a kill run: a controller and one agent per host, each its own process, started
+again when they die.
+
+A death by SIGKILL is what the run is about. A controller that ends otherwise before it was told
+to is a fault on SQLite; on PostgreSQL it may end while the server is away. Everything of a run
+carries the run's folder in its command line or environment, so that what is left can be found.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from tests.kill.client import get
+from xce.agent.settings import AgentConfig, make_folder
+from xce.ops.agents import SUPERVISOR_LOCK, holder_of
+from xce.ops.config.file import read_site
+
+PORTS_FIRST, PORTS_EACH, PORTS_SLOTS = 20_000, 24, 500
+CLUSTER = """cluster = "kill"
+levels = ["host"]
+
+[policies]
+start_retries = {{max = 20, first = "1s", factor = 1, cap = "1s"}}
+failure_window = "1s"
+kill_grace = "1s"
+
+[[emulate.hosts]]
+name = "n%d"
+count = {hosts}
+slots = {slots}
+mem = "16GB"
+scratch = "1GB"
+ports = [{first}, {last}]
+gpus = [{{count = {gpus}, model = "H100", mem = "80GB"}}]
+"""
+LOOK_S = 0.02
+AGAIN_S = 0.3
+UP_S = 60.0
+STOP_S = 60.0
+
+Words = Sequence[str]
+
+
+class Part:
+    """One process that is kept running. `env` is what its first life is given besides."""
+
+    def __init__(self, name: str, words: Words, log: Path, env: dict[str, str]) -> None:
+        self.name = name
+        self.words = list(words)
+        self.log = log
+        self.env = env
+        self.process: subprocess.Popen[bytes] | None = None
+        self.codes: list[int] = []
+        self.wanted = True
+
+    def start(self) -> None:
+        """Begin a life."""
+        with self.log.open("ab") as out:
+            self.process = subprocess.Popen(
+                self.words,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                env={**os.environ, **self.env},
+                start_new_session=True,
+            )
+
+    def tend(self) -> None:
+        """Note a death and begin again."""
+        if self.process is not None and (code := self.process.poll()) is not None:
+            self.codes.append(code)
+            self.process = None
+            if code != -signal.SIGKILL:
+                time.sleep(AGAIN_S)
+        if self.process is None and self.wanted:
+            self.start()
+
+    def kill(self) -> None:
+        """kill -9; `tend` begins again unless told otherwise."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(signal.SIGKILL)
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """Tell it to end; its exit code. What does not end in time is killed."""
+        self.wanted = False
+        if self.process is None:
+            return 0
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        try:
+            return self.process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            return -signal.SIGKILL
+
+    def said(self, lines: int = 6) -> str:
+        """The end of what it wrote."""
+        text = self.log.read_text(errors="replace") if self.log.exists() else ""
+        return "\n".join(text.strip().splitlines()[-lines:])
+
+
+class Cluster:
+    """A controller and its hosts in a folder of their own."""
+
+    def __init__(
+        self, folder: Path, hosts: int = 3, database: str = "sqlite", slots: int = 4, gpus: int = 4
+    ) -> None:
+        self.folder = folder
+        self.home = folder / "home"
+        self.database = database
+        self.counts = folder / "counts"
+        self.counts.mkdir(parents=True)
+        self.file = folder / "cluster.toml"
+        first = PORTS_FIRST + PORTS_EACH * (os.getpid() % PORTS_SLOTS)
+        self.file.write_text(
+            CLUSTER.format(
+                hosts=hosts, slots=slots, gpus=gpus, first=first, last=first + PORTS_EACH - 1
+            )
+        )
+        self.names = [f"n{number}" for number in range(1, hosts + 1)]
+        self.controller = self._controller()
+        self.agents = {name: self._agent(name) for name in self.names}
+        self._tending = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def _controller(self) -> Part:
+        words = ["-m", "xce.ops.main", *self.controller_words()]
+        return Part("controller", [sys.executable, *words], self.folder / "controller.log", {})
+
+    def controller_words(self) -> list[str]:
+        """What follows `xce`."""
+        words = ["controller", "--home", str(self.home), "--cluster", str(self.file)]
+        return [*words, "--database", self.database, "--allow-root"]
+
+    def _agent(self, name: str) -> Part:
+        config = AgentConfig(
+            host=name,
+            home=str(self.home),
+            controllers=(f"unix:{self.home}/api.sock",),
+            token_file="",
+            facts_file=str(self.folder / f"{name}.json"),
+            allow_root=True,
+            retry_cap_s=0.5,
+        )
+        facts = read_site(self.file).emulated[name]
+        (self.folder / f"{name}.json").write_bytes(msgspec.json.encode(facts))
+        words = [sys.executable, "-m", "xce.agent", msgspec.json.encode(config).decode()]
+        return Part(name, words, self.folder / f"{name}.log", {})
+
+    # -- lives -------------------------------------------------------------------------------
+    def arm(self, part: str, point: str, arrival: int, host: str) -> None:
+        """Let the N-th arrival at a point be the last thing that the part does."""
+        wanted = {"XCE_CRASH_COUNTS": str(self.counts)}
+        at = f"{point}:{arrival}"
+        if part == "controller":
+            self.controller.env = {**wanted, "XCE_CRASH_AT": at}
+        elif part == "agent":
+            self.agents[host].env = {**wanted, "XCE_CRASH_AT": at}
+        else:
+            self.agents[host].env = {**wanted, "XCE_CRASH_AT_SUPERVISOR": at}
+
+    def arrivals(self, point: str) -> int:
+        """How often the armed part arrived at a point."""
+        path = self.counts / point
+        return path.stat().st_size if path.exists() else 0
+
+    def start(self) -> None:
+        """Start the controller, then the agents; what dies is started again from now on."""
+        self.controller.start()
+        self._thread = threading.Thread(target=self._tend, daemon=True)
+        self._thread.start()
+        await_true((self.home / "api.sock").exists, UP_S, "the controller is not up")
+        for name, agent in self.agents.items():
+            make_folder(AgentConfig(host=name, home=str(self.home), controllers=("unix:/x",)))
+            agent.start()
+
+    def _tend(self) -> None:
+        while not self._tending.wait(LOOK_S):
+            self.controller.tend()
+            for agent in list(self.agents.values()):
+                if agent.process is not None or agent.codes:
+                    agent.tend()
+
+    def await_hosts(self) -> None:
+        """Until every host is UP."""
+        await_true(self._hosts_up, UP_S, "hosts did not join")
+
+    def _hosts_up(self) -> bool:
+        told = get(self.home, "/v1/hosts")
+        up = [one for one in told["items"] if one["liveness"] == "UP"] if told else []
+        return len(up) == len(self.names)
+
+    def supervisor(self, host: str) -> int:
+        """The pid of a host's supervisor; 0 when there is none."""
+        return holder_of(self.home / "hosts" / host / SUPERVISOR_LOCK)
+
+    def stop(self) -> list[str]:
+        """End everything in order: what went wrong."""
+        faults = []
+        self._tending.set()
+        if self._thread is not None:
+            self._thread.join()
+        code = self.controller.stop()
+        if code:
+            faults.append(f"the controller ended with {code}: {self.controller.said()}")
+        for name, agent in self.agents.items():
+            code = agent.stop()
+            if code:
+                faults.append(f"the agent of {name} ended with {code}: {agent.said()}")
+        try:
+            await_true(self._no_supervisors, STOP_S, "a supervisor stays")
+        except AssertionError as error:
+            faults.append(str(error))
+        return faults
+
+    def _no_supervisors(self) -> bool:
+        return not any(self.supervisor(name) for name in self.names)
+
+    def left_behind(self) -> list[int]:
+        """Processes that carry the run's folder; those that a test run itself is made of not."""
+        return [pid for pid in carriers(str(self.folder)) if pid != os.getpid()]
+
+    def kill_all(self) -> None:
+        """Whatever is left, at once."""
+        self._tending.set()
+        if self._thread is not None:
+            self._thread.join()
+        for part in (self.controller, *self.agents.values()):
+            part.wanted = False
+            part.kill()
+            if part.process is not None:
+                part.process.wait()
+        for pid in self.left_behind():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+
+
+def carriers(text: str) -> list[int]:
+    """Processes with the text in their command line or environment."""
+    found = []
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            with open(f"/proc/{name}/cmdline", "rb") as source:
+                words = source.read()
+            with open(f"/proc/{name}/environ", "rb") as source:
+                words += source.read()
+        except OSError:
+            continue
+        if text.encode() in words:
+            found.append(int(name))
+    return found
+
+
+def await_true(what: Callable[[], bool], bound_s: float, why: str) -> None:
+    """Until it holds; AssertionError with the reason when the time is over."""
+    end_s = time.monotonic() + bound_s
+    while not what():
+        if time.monotonic() > end_s:
+            raise AssertionError(f"{why} (after {bound_s:g} s)")
+        time.sleep(LOOK_S)
+
+
+__all__ = ["Cluster", "Part", "await_true", "carriers"]
