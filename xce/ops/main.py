@@ -29,7 +29,8 @@ _CONTROLLER = (
                  help="The TCP port on 127.0.0.1; the socket HOME/api.sock is always there."),
     click.option("--database", default="sqlite", show_default=True, metavar="URL",
                  help="sqlite, sqlite:PATH or postgresql://USER@HOST/NAME."),
-    click.option("--allow-root", is_flag=True, help="Let work of uid 0 run."),
+    click.option("--allow-root", is_flag=True, envvar="XCE_ALLOW_ROOT", show_envvar=True,
+                 help="Let work of uid 0 run."),
     click.option("--log", "style", type=click.Choice(["text", "json"]), default="text",
                  help="How lines on stderr look."),
     click.option("-v", "--verbose", is_flag=True, help="Say what goes as planned, too."),
@@ -130,7 +131,8 @@ _AGENT = (
     click.option("--cluster", type=_FILE, help="An xce.toml that says what the host has."),
     click.option("--on-leave", type=click.Choice(["keep", "stop"]), default="keep",
                  show_default=True, help="What becomes of jobs when the agent is told to stop."),
-    click.option("--allow-root", is_flag=True, help="Let work of uid 0 run."),
+    click.option("--allow-root", is_flag=True, envvar="XCE_ALLOW_ROOT", show_envvar=True,
+                 help="Let work of uid 0 run."),
 )  # fmt: skip
 
 
