@@ -91,7 +91,8 @@ class Workspace:
 def _texts_for(snapshot: Snapshot) -> dict[Hashable, Any]:
     """What is kept of expressions, begun anew when it grew large or the types changed."""
     texts = snapshot.hosts.texts
-    if len(texts) > TEXTS_MAX or texts.get("types") is not snapshot.types:
+    same = texts.get("types") is snapshot.types or texts.get("types") == snapshot.types
+    if len(texts) > TEXTS_MAX or not same:
         texts.clear()
         texts["types"] = snapshot.types
     return texts

@@ -12,12 +12,13 @@ from msgspec import Struct, structs
 
 from xce.scheduler.candidates import Workspace
 from xce.scheduler.fit.caps import Hosts, caps, tangled
-from xce.scheduler.fit.demand import Item, Shape
+from xce.scheduler.fit.demand import Item, Load, Shape
 from xce.scheduler.fit.lay import Cell, blank, lay
 from xce.scheduler.fit.picks import Limits, pick
 from xce.scheduler.place.parallel import Spread, chunks, spreads
 from xce.scheduler.place.scopes import RolePlan, Scopes
 from xce.scheduler.place.topology import Window
+from xce.scheduler.snapshot import Column
 
 
 class Piece(Struct, frozen=True, gc=False):
@@ -70,11 +71,16 @@ class Ways:
         """The window with, in turn, each host in front that can bear what sits on the first; with
         the units that fit on each host, and on each as the first."""
         row = _narrowed(window, window.hosts[piece.plan.units[window.hosts] > 0])
-        left = caps(self.work, piece.plan.need.load(False, False), row.hosts, row.limits)
+        plain = piece.plan.need.load(False, False)
+        left = caps(self.work, plain, row.hosts, row.limits)
         if int(np.minimum(left, piece.units).sum()) < piece.units:
             return
         row = _narrowed(row, row.hosts[left > 0])
-        room, first = self._caps(piece, row, first=False), self._caps(piece, row, first=True)
+        room = self._exact(piece, row, plain, left[left > 0])
+        begin = piece.plan.need.load(True, piece.member <= 0)
+        first = room
+        if begin != plain:
+            first = self._exact(piece, row, begin, caps(self.work, begin, row.hosts, row.limits))
         bearing = [i for i, cap in enumerate(first) if cap > 0]
         if len(bearing) == sum(cap > 0 for cap in room):
             yield row, room, first
@@ -84,18 +90,16 @@ class Ways:
             hosts = row.hosts[np.array(order, dtype=np.intp)]
             yield _narrowed(row, hosts), [room[i] for i in order], [first[i] for i in order]
 
-    def _caps(self, piece: Piece, row: Window, *, first: bool) -> list[int]:
-        """Units per host of the row; exact also where requests draw on the same instances."""
-        need = piece.plan.need
-        load = need.load(first, first and piece.member <= 0)
-        room = caps(self.work, load, row.hosts, row.limits).tolist()
+    def _exact(self, piece: Piece, row: Window, load: Load, room: Column) -> list[int]:
+        """The room per host, made exact where requests draw on the same instances."""
+        counts: list[int] = room.tolist()
         if tangled(load):
             limits = Limits(row.restrict, self._rivals[piece.plan.index])
             for i, host in enumerate(row.hosts.tolist()):
-                room[i] = min(room[i], piece.units)
-                while room[i] and pick(self.work, load, host, room[i], limits) is None:
-                    room[i] -= 1
-        return [int(count) for count in room]
+                counts[i] = min(counts[i], piece.units)
+                while counts[i] and pick(self.work, load, host, counts[i], limits) is None:
+                    counts[i] -= 1
+        return counts
 
     def lay(self, piece: Piece, window: Window, spread: Spread) -> list[Cell] | None:
         """The piece laid that way and taken; None when it does not fit, with part of it taken."""
