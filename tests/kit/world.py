@@ -36,6 +36,7 @@ from xce.wal.memory import MemoryLog, MemoryStore
 from xce.wal.port import Batch
 
 BEGAN_US = 1_000_000 * SECOND_US
+BEFORE_COMMIT = ("before_append", "log.begun", "log.written")
 
 
 class Crash(Exception):
@@ -69,12 +70,13 @@ class World:
         self.reached: dict[str, int] = {}
         self.crash: Callable[[str], bool] = lambda name: False
         self.crashes = 0
+        self.died_at = ("", 0, 0)
         self.leaderless = False
         self.agents: dict[str, SimAgent] = {}
         self._heap: list[tuple[int, int, Callable[..., None], tuple[Any, ...]]] = []
         self._count = 0
         self.inbox: list[tuple[c.Command, Callable[[Answer], None] | None]] = []
-        self._armed = False
+        self._armed, self._before_lsn = False, 0
         self.store = MemoryStore()
         self.lead()
         for name in sorted(hosts or {}):
@@ -97,6 +99,7 @@ class World:
         self._armed = False
         log = MemoryLog(self.store, at_point=self._reach)
         epoch = log.lead("home", self.now_us, 10 * SECOND_US)
+        self._assert_all_or_nothing(log.head().lsn)
         self.state, cutter = recover(log)
         if self.state.lsn:
             assert digest(self.state) == self.digests[self.state.lsn], "recovered another state"
@@ -137,13 +140,23 @@ class World:
     def _reach(self, name: str) -> None:
         if self._armed and self.crash(name):
             self.reached[name] = self.reached.get(name, 0) + 1
+            self.died_at = (name, self._before_lsn, self.state.lsn)
             raise Crash(name)
+
+    def _assert_all_or_nothing(self, lsn: int) -> None:
+        """A transaction that the crash fell into is whole or not there at all."""
+        name, before, after = self.died_at
+        if name:
+            expected = before if name in BEFORE_COMMIT else after
+            assert lsn == expected, f"died at {name} between {before} and {after}: found {lsn}"
+        self.died_at = ("", 0, 0)
 
     # -- steps ---------------------------------------------------------------------------------
     def step(self, commands: Sequence[c.Command]) -> Step:
         """One step, committed, checked and published."""
         self.now_us = max(self.now_us, self.last_us + 1)
         self.last_us = self.now_us
+        self._before_lsn = self.state.lsn
         facts = [self.writer.with_facts(command) for command in commands]
         done = decide_all(self.state, facts, self.now_us)
         self.sessions.note(done)

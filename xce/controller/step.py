@@ -76,7 +76,7 @@ def _seen_here(command: Command, answered: dict[tuple[int, str], tuple[str, Outc
     if found is None:
         return command
     told = structs.replace(request, seen_digest=found[0], seen_answer=found[1].body)
-    return structs.replace(command, request=told)  # type: ignore[type-var]
+    return structs.replace(command, request=told)
 
 
 def step(
