@@ -32,8 +32,9 @@ def serve(home: Path, one_host: Path) -> Iterator[Callable[..., Service]]:
     """Start `xce up` on the home with the one host, or another command."""
     started: list[Service] = []
 
-    def start(*arguments: object, **more: Any) -> Service:
-        service = Service(home, "--cluster", one_host, *arguments, **more)
+    def start(*arguments: object, cluster: Path | None = one_host, **more: Any) -> Service:
+        site = ("--cluster", cluster) if cluster else ()
+        service = Service(home, *site, *arguments, **more)
         started.append(service)
         return service
 
