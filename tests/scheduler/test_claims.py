@@ -113,6 +113,13 @@ def test_the_next_session_takes_another_port():
     assert (port_of(first), port_of(second)) == ("20002", "20003")
 
 
+def test_a_seed_turns_the_choice_in_place_of_the_session_number():
+    ask = gang(1, role("w", [1]), claims=[PORT])
+    two_ports = held(idle_snapshot(dgx(1), [ask], session=1), "n1", ports=((7000, 7001),))
+    seeded = [structs.replace(two_ports, session=n, seed=n) for n in (1, 2, 3)]
+    assert [port_of(run_session(one)) for one in seeded] == ["7000", "7001", "7000"]
+
+
 def test_ports_of_one_host_are_not_given_twice_and_run_out():
     asks = [gang(i, role("w", [i]), claims=[PORT]) for i in range(1, 4)]
     snapshot = held(idle_snapshot(dgx(1), asks), "n1", ports=((20000, 20000), (20005, 20005)))

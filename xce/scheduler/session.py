@@ -132,7 +132,8 @@ class SessionRun:
         if compiled.refusal is not None:
             return compiled.refusal
         self.steps += TRY_STEPS
-        salt = self._snapshot.session + (ask.group or ask.roles[0].jobs[0]) + self._snapshot.seed
+        turn = self._snapshot.seed or self._snapshot.session
+        salt = turn + (ask.group or ask.roles[0].jobs[0])
         if compiled.serial is not None:
             cell = compiled.serial.place(salt)
             if cell is None:

@@ -172,9 +172,9 @@ class Snapshot(Struct, frozen=True, gc=False, kw_only=True):
     """Everything a session may know.
 
     `standing[i]` is "" where host i may take work (UP, reconciled, OPEN), else one of UNUSABLE.
-    `versions[i]` counts the changes of host i that matter to a re-check at commit. `seed` rotates
-    the choice of ports, so that a retry takes other ones. `search_bound` is how many steps one
-    search may take beyond a straight placing. `known` are reasons of an earlier
+    `versions[i]` counts the changes of host i that matter to a re-check at commit. `seed` turns
+    the choice of ports (0 = by session number), so that a retry takes other ones. A search may
+    take `search_bound` steps more than a straight placing. `known` are reasons of an earlier
     session that still hold because nothing was freed or changed since: their classes are skipped.
     """
 
