@@ -1,0 +1,78 @@
+"""All `-R` of a submission and its `-gpu` made into one requirement.
+
+The GPUs become what they stand for: a reservation per task. Where the number is per host and the
+spread over hosts does not say how many that is for a task, the reservation is left out and told.
+"""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from xce.model.resources import BUILT_IN
+from xce.resreq import tree
+from xce.resreq.check import type_of
+from xce.resreq.errors import Code
+from xce.resreq.merge import merge_requirements
+from xce.resreq.options.gpu import RESERVED, TYPE, GpuError, GpuRequest, parse_gpu, per_task
+from xce.resreq.parse import COMPAT
+from xce.resreq.print import canonical
+
+
+class Joined(Struct, frozen=True, gc=False, kw_only=True):
+    """The canonical text of all together, and what of the GPUs it does not say."""
+
+    text: str = ""
+    lacks: str = ""
+
+
+def joined(texts: Sequence[str], gpu: str, tasks: int) -> Joined:
+    """One requirement of all; raises a ResreqError where they do not go together."""
+    made: tree.Tree = merge_requirements(texts, mode=COMPAT).tree if texts else tree.Simple()
+    if not gpu:
+        return Joined(text=canonical(made))
+    request = parse_gpu(gpu)
+    _judge_numbers(made)
+    number = per_task(
+        request, tasks=tasks, span=made.span if isinstance(made, tree.Simple) else None
+    )
+    if not isinstance(made, tree.Simple) or number == 0:
+        return Joined(text=canonical(made) if texts else "", lacks=_untold(request, made, tasks))
+    return Joined(text=canonical(_with_gpus(made, number)))
+
+
+def _with_gpus(made: tree.Simple, number: int) -> tree.Simple:
+    phase = tree.Phase(amount=tree.Number(digits=number))
+    reserve = tree.Reserve(name=RESERVED, phases=(phase,))
+    rusage = tuple((*usage, reserve) for usage in made.rusage) or ((reserve,),)
+    return tree.Simple(
+        select=made.select, order=made.order, rusage=rusage, span=made.span, same=made.same,
+        cu=made.cu, affinity=made.affinity, column=made.column,
+    )  # fmt: skip
+
+
+def _untold(request: GpuRequest, made: tree.Tree, tasks: int) -> str:
+    if not isinstance(made, tree.Simple):
+        return "-gpu: not honoured together with a compound or alternative requirement yet"
+    return (
+        f"-gpu: {request.num or 1} per host is no whole number per task for {tasks} tasks and is "
+        f"not honoured yet; write num=N/task"
+    )
+
+
+def _judge_numbers(made: tree.Tree) -> None:
+    """A number of GPUs is given once: by -gpu or by a requirement."""
+    for simple in _simples(made):
+        for usage in simple.rusage:
+            for reserve in usage:
+                type_ = type_of(reserve.name, BUILT_IN)
+                if type_ is not None and TYPE in (type_.name, type_.stands_for):
+                    said = f"the number of GPUs is given by {reserve.name} in -R and by -gpu"
+                    raise GpuError(Code.CONFLICT, said, hint="leave one of them out")
+
+
+def _simples(made: tree.Tree) -> tuple[tree.Simple, ...]:
+    if isinstance(made, tree.Simple):
+        return (made,)
+    if isinstance(made, tree.Compound):
+        return tuple(term.simple for term in made.terms)
+    return tuple(simple for branch in made.branches for simple in _simples(branch.body))
