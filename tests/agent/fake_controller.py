@@ -20,6 +20,7 @@ from xce.dispatch.protocol import (
     PROTOCOL,
     RUNNING,
     AttachmentOrder,
+    Ended,
     LaunchOrder,
     Order,
     Orders,
@@ -147,6 +148,11 @@ class FakeController:
         stamp = self._stamp
         self.wait(lambda: any(poll.stamp >= stamp for poll in self.polls))
         return stamp
+
+    def await_acknowledged(self, seq: int) -> None:
+        """Until the host has the answer to a report: it then posts others on that connection."""
+        self.launch(999, GONE)
+        self.wait(lambda: any(report.seq > seq for report in self.of(Ended, 999)))
 
     def await_registered(self, count: int = 1) -> None:
         self.wait(lambda: len(self.registers) >= count)

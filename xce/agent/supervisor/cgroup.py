@@ -103,6 +103,12 @@ class Cgroups:
             names |= {entry.name for entry in os.scandir(base) if entry.is_dir()}
         return sorted(names)
 
+    def close(self) -> None:
+        """Leave nothing of this host behind, unless something of it is still in use."""
+        for base in {self.tracking, self.memory} - {""}:
+            with contextlib.suppress(OSError):
+                os.rmdir(base)
+
     def adopt(self, name: str) -> "Group":
         """The groups of that name as they are on the machine."""
         folders = [f"{base}/{name}" if base else "" for base in (self.tracking, self.memory)]

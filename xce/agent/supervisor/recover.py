@@ -20,16 +20,16 @@ def recover(core: Core, boot_id: str) -> None:
     rebooted = ledger.boot_id not in ("", boot_id)
     if ledger.boot_id != boot_id:
         ledger.note_boot(boot_id)
+    names = {f"{page.launch}.{page.generation}" for page in unfinished}
+    for name in core.cgroups.found():
+        if rebooted or name not in names:
+            group = core.cgroups.adopt(name)
+            group.kill()
+            group.remove()
     if rebooted:
         for page in unfinished:
             _end_by_reboot(ledger, page)
         return
-    names = {f"{page.launch}.{page.generation}" for page in unfinished}
-    for name in core.cgroups.found():
-        if name not in names:
-            group = core.cgroups.adopt(name)
-            group.kill()
-            group.remove()
     for page in unfinished:
         core.endings.take_over(_orphaned(core, page))
 

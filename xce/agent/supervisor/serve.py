@@ -219,5 +219,6 @@ def main(folder: str, boot_id: str, cgroup: str, root: str) -> int:
     gc.collect()
     gc.freeze()
     server.run()
+    server.core.cgroups.close()
     os.close(lock)
     return 0
