@@ -186,7 +186,7 @@ def _attachment(draft: Draft, host: str, report: p.AttachmentResult) -> None:
         draft.fire("instance", key, "clear", why="")
     start = state.starts.get(found.start)
     if start is None or start.state != "OPEN":
-        if start is not None and event == "fail":
+        if start is not None and state.claims[found.claim].state == "FAILED":
             lose_claim(draft, found.claim)
         return
     if event == "provide":
