@@ -9,7 +9,19 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from tests.kit.cluster import ClaimTemplate, dgx, gang, held, idle_snapshot, job, need, role, table
+from tests.kit.cluster import (
+    ClaimTemplate,
+    dgx,
+    gang,
+    gpus,
+    held,
+    host,
+    idle_snapshot,
+    job,
+    need,
+    role,
+    table,
+)
 from xce.scheduler import session as session_room
 from xce.scheduler.ledger import Ledger, Taking
 from xce.scheduler.plan import sealed
@@ -130,6 +142,13 @@ def test_a_ledger_goes_back_to_its_mark():
     assert ledger.count("gpu").tolist() == [6, 8]
     assert ledger.ports.tolist() == [7, 8]
     assert ledger.journal == [0, 0, 0]
+
+
+def test_a_counter_and_an_instance_type_of_one_name_are_two_things():
+    hosts = table(host("a", instances=gpus(2), extra={"gpu": 7}))
+    ledger = Ledger(idle_snapshot(hosts))
+    ledger.take(Taking(0, (("gpu", 3),), (("gpu", 0b1),)))
+    assert (ledger.column("gpu")[0], ledger.count("gpu")[0]) == (4, 1)
 
 
 @pytest.mark.parametrize(

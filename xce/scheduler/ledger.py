@@ -42,16 +42,30 @@ class Trial:
 
 class Ledger:
     """Free amounts per host: `free[counter]` and `counts[type]` are columns, `masks[type]` lists
-    of bit masks, `ports[host]` the number of free ports."""
+    of bit masks, `ports[host]` the number of free ports. All columns of counters and types are
+    rows of one `matrix` (`rows` has their numbers, by "free" or "count" and name), so that
+    several can be read at once."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self._size = len(snapshot.hosts.names)
         self._zero = np.zeros(self._size, dtype=np.int64)
         self._zero.flags.writeable = False
-        self.free = {name: column.copy() for name, column in snapshot.free.items()}
         self.masks = {type_: list(masks) for type_, masks in snapshot.free_masks.items()}
-        self.counts = {type_: _popcounts(masks) for type_, masks in self.masks.items()}
+        columns = [("free", name) for name in snapshot.free]
+        columns += [("count", type_) for type_ in self.masks]
+        self.rows = {column: i for i, column in enumerate(columns)}
+        self.matrix = np.zeros((len(columns), self._size), dtype=np.int64)
+        self.free: dict[str, Column] = {
+            name: self.matrix[self.rows["free", name]] for name in snapshot.free
+        }
+        self.counts: dict[str, Column] = {
+            type_: self.matrix[self.rows["count", type_]] for type_ in self.masks
+        }
+        for name, column in snapshot.free.items():
+            self.free[name][:] = column
+        for type_, masks in self.masks.items():
+            self.counts[type_][:] = [mask.bit_count() for mask in masks]
         self.ports = np.array(
             [sum(high - low + 1 for low, high in ranges) for ranges in snapshot.free_ports],
             dtype=np.int64,
@@ -141,7 +155,3 @@ class Ledger:
             held.symmetric_difference_update(taking.ports)
             self.ports[host] += sign * len(taking.ports)
         self.journal.append(host)
-
-
-def _popcounts(masks: list[int]) -> Column:
-    return np.array([mask.bit_count() for mask in masks], dtype=np.int64)

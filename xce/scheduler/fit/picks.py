@@ -63,15 +63,7 @@ def pick(work: Workspace, load: Load, host: int, units: int, limits: Limits) -> 
     found: list[list[int]] = [[] for _ in kinds]
     for index in _hardest_first(work, kinds, eligible):
         item, times = kinds[index]
-        others = [
-            bits for j, bits in enumerate(eligible) if j != index and kinds[j][0].type == item.type
-        ]
-        others.extend(
-            work.eligible(rival.type, rival.select)[host]
-            for rival in limits.rivals
-            if rival.type == item.type
-        )
-        wanted = _narrower(eligible[index], others)
+        wanted = _narrower(work, host, kinds, eligible, index, limits.rivals)
         groups = groups_of(work.hosts, item.type, host)
         bits = _for_kind(free[item.type] & eligible[index], item, times, groups, wanted, work)
         if bits is None:
@@ -81,12 +73,14 @@ def pick(work: Workspace, load: Load, host: int, units: int, limits: Limits) -> 
             free[item.type] &= ~part
     fixed = tuple(bits[0] for bits in found[: len(load.fixed_items)])
     per_kind = found[len(load.fixed_items) :]
-    return Picked(fixed, tuple(tuple(bits[u] for bits in per_kind) for u in range(units)))
+    return Picked(fixed, tuple(zip(*per_kind, strict=True)) if per_kind else ((),) * units)
 
 
 def _hardest_first(
     work: Workspace, kinds: Sequence[tuple[Item, int]], eligible: Sequence[int]
 ) -> list[int]:
+    if len(kinds) == 1:
+        return [0]
     finer = work.hosts.finer()
     return sorted(
         range(len(kinds)),
@@ -99,8 +93,20 @@ def _hardest_first(
     )
 
 
-def _narrower(own: int, others: Sequence[int]) -> int:
-    """Bits that kinds with less choice want."""
+def _narrower(
+    work: Workspace,
+    host: int,
+    kinds: Sequence[tuple[Item, int]],
+    eligible: Sequence[int],
+    index: int,
+    rivals: Sequence[Item],
+) -> int:
+    """Bits of one kind that other kinds, or other roles, with less choice want."""
+    type_, own = kinds[index][0].type, eligible[index]
+    others = [bits for j, bits in enumerate(eligible) if j != index and kinds[j][0].type == type_]
+    others.extend(
+        work.eligible(rival.type, rival.select)[host] for rival in rivals if rival.type == type_
+    )
     wanted = 0
     for bits in others:
         if bits != own and bits.bit_count() <= own.bit_count():
@@ -157,7 +163,7 @@ def _lowest(free: int, amount: int, groups: Groups, wanted: int) -> int | None:
     if free.bit_count() < amount:
         return None
     taken = 0
-    for part in (free & ~wanted, free & wanted):
+    for part in (free & ~wanted, free & wanted) if wanted else (free,):
         for bit in _in_order(part, groups[::-1]):
             if taken.bit_count() == amount:
                 return taken

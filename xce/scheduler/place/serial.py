@@ -5,18 +5,22 @@ class keeps per host. Only hosts that changed since the class was last looked at
 again, so the work does not grow with the hosts that nobody touched.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
 
 from xce.scheduler.candidates import Workspace
 from xce.scheduler.fit.caps import Hosts, caps
-from xce.scheduler.fit.demand import MemberNeed
+from xce.scheduler.fit.demand import Load, MemberNeed
 from xce.scheduler.fit.lay import Cell, blank, lay
 from xce.scheduler.fit.picks import Limits
 from xce.scheduler.snapshot import Column
 
 NO_ROOM = np.iinfo(np.int64).max
 SLOTS = "slots"
-SLOTS_MAX = 1 << 24
+SLOTS_MAX = 1 << 32
 
 
 class SerialRow:
@@ -31,6 +35,7 @@ class SerialRow:
         self._hosts = hosts
         self._place = np.full(len(work.hosts.names), -1, dtype=np.int64)
         self._place[hosts] = np.arange(len(hosts))
+        self._plain = _plain(work, self._load, self._types)
         self._read = len(work.ledger.journal)
         self._keys = self._figures(hosts)
 
@@ -62,7 +67,41 @@ class SerialRow:
 
     def _figures(self, hosts: Hosts) -> Column:
         ledger = self._work.ledger
-        keys = np.minimum(ledger.column(SLOTS)[hosts], SLOTS_MAX - 1)
+        if self._plain is not None:
+            free = ledger.matrix[self._plain.rows, hosts]
+            fits = (free >= self._plain.wanted).all(axis=0)
+            return np.where(fits, self._plain.weights @ free, NO_ROOM)
+        keys = ledger.column(SLOTS)[hosts]
         for type_ in self._types:
             keys = keys + ledger.count(type_)[hosts] * SLOTS_MAX
         return np.where(caps(self._work, self._load, hosts) > 0, keys, NO_ROOM)
+
+
+class Plain(Struct, frozen=True, gc=False):
+    """A load of plain amounts, for reading all its rows of the ledger at once: the rows' numbers,
+    how much of each is wanted, and what each weighs in a host's key."""
+
+    rows: npt.NDArray[np.intp]
+    wanted: npt.NDArray[np.int64]
+    weights: npt.NDArray[np.int64]
+
+
+def _plain(work: Workspace, load: Load, types: Sequence[str]) -> Plain | None:
+    """None where an amount is not plain: ports, selected or bound instances, unknown names."""
+    items = (*load.unit_items, *load.fixed_items)
+    if load.unit_ports or load.fixed_ports or any(item.select or item.same for item in items):
+        return None
+    wanted = {("free", SLOTS): 0}
+    for name, amount in (*load.unit, *load.fixed):
+        wanted["free", name] = wanted.get(("free", name), 0) + amount
+    for item in items:
+        wanted["count", item.type] = wanted.get(("count", item.type), 0) + item.count
+    rows = work.ledger.rows
+    if any(column not in rows for column in wanted):
+        return None
+    weights = {("free", SLOTS): 1, **{("count", type_): SLOTS_MAX for type_ in types}}
+    return Plain(
+        rows=np.array([[rows[column]] for column in wanted], dtype=np.intp),
+        wanted=np.array([[amount] for amount in wanted.values()], dtype=np.int64),
+        weights=np.array([weights.get(column, 0) for column in wanted], dtype=np.int64),
+    )
