@@ -1,0 +1,307 @@
+"""Planted mistakes, each with the tests that must find it: the safety tests are tested themselves.
+
+A mutant changes one thing in the running code for as long as its `with` block lasts. `HUNTERS`
+names, for each, a directed test that fails under it; a removed coupling is a mutant like others.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from xce.controller.core import (
+    decide_clock,
+    decide_hosts,
+    decide_plan,
+    decide_reports,
+    draft,
+    ends,
+    starts,
+    wanted,
+)
+from xce.controller.core.draft import Draft
+from xce.controller.core.indexes import Indexes
+from xce.dispatch import barrier
+from xce.model.machine import Coupling
+from xce.model.records import StartFailed
+
+
+@contextmanager
+def swapped(home: Any, name: str, other: Any) -> Iterator[None]:
+    """Another value under a name, for a while."""
+    own = home.__dict__[name]
+    setattr(home, name, other)
+    try:
+        yield
+    finally:
+        setattr(home, name, own)
+
+
+@contextmanager
+def go_before_the_pass() -> Iterator[None]:
+    """What is to be prepared is told to run."""
+    own = wanted.launch_target
+
+    def target(launch: Any) -> str:
+        return str(own(launch)).replace("PREPARED", "RUNNING")
+
+    with swapped(wanted, "launch_target", target):
+        yield
+
+
+@contextmanager
+def barrier_without(condition: str) -> Iterator[None]:
+    """One condition of the barrier is dropped, in the tallies and in the judgement."""
+    own = barrier.missing
+
+    def complete(armed: int, launches: int, ready: int, attachments: int) -> bool:
+        return (condition == "armed" or armed == launches) and (
+            condition == "ready" or ready == attachments
+        )
+
+    def missing(launches: Any, attachments: Any, hosts: Any) -> tuple[str, ...]:
+        keep = {
+            "armed": ([], attachments, hosts),
+            "ready": (launches, [], hosts),
+            "hosts": (launches, attachments, []),
+        }
+        return own(*keep[condition])
+
+    with swapped(barrier, "complete", complete), swapped(barrier, "missing", missing):
+        yield
+
+
+@contextmanager
+def a_host_need_not_reconcile() -> Iterator[None]:
+    """A host that is UP counts, whenever it was last heard; a takeover leaves hosts UP."""
+    own = Draft.fire
+
+    def fire(self: Draft, machine: str, key: Any, event: str, **fields: Any) -> bool:
+        if machine == "liveness" and event == "lead":
+            return False
+        return own(self, machine, key, event, **fields)
+
+    with (
+        swapped(Draft, "fire", fire),
+        swapped(barrier, "HostSeen", lambda name, live, seen: _HOST_SEEN(name, live, True)),
+    ):
+        yield
+
+
+_HOST_SEEN = barrier.HostSeen
+
+
+@contextmanager
+def shares_free_at_the_stop() -> Iterator[None]:
+    """A share is given up when its launch is told to stop, not when it is gone."""
+    own = Draft.fire
+
+    def fire(self: Draft, machine: str, key: Any, event: str, **fields: Any) -> bool:
+        moved = own(self, machine, key, event, **fields)
+        if moved and machine == "launch" and event == "stop":
+            ends._give_up_share(self, self.state.launches[key])
+        return moved
+
+    with swapped(Draft, "fire", fire):
+        yield
+
+
+@contextmanager
+def a_tally_is_skipped(field: str) -> Iterator[None]:
+    """A start does not count."""
+    own = Draft.patch
+
+    def patch(self: Draft, what: str, key: Any, **fields: Any) -> None:
+        if not (what == "start" and field in fields):
+            own(self, what, key, **fields)
+
+    with swapped(Draft, "patch", patch):
+        yield
+
+
+@contextmanager
+def generations_are_reused() -> Iterator[None]:
+    """Every claim has the generation 1."""
+    own = decide_plan._claim
+    with swapped(decide_plan, "_claim", lambda numbers, placed, lsn: own(numbers, placed, 1)):
+        yield
+
+
+@contextmanager
+def numbers_are_reused(counter: str) -> Iterator[None]:
+    """A counter begins anew with every record."""
+    own = decide_plan.Numbers.next
+
+    def next_(self: Any, name: str) -> int:
+        if name != counter:
+            return own(self, name)
+        self._given[name] = self._given.get(name, 0) + 1
+        return int(self._given[name])
+
+    with swapped(decide_plan.Numbers, "next", next_):
+        yield
+
+
+@contextmanager
+def attempts_are_reused() -> Iterator[None]:
+    """A job that runs again does so under its old attempt."""
+    own = decide_plan._member
+
+    def member(state: Any, numbers: Any, placed: Any) -> Any:
+        made = own(state, numbers, placed)
+        return type(made)(**{**{n: getattr(made, n) for n in made.__struct_fields__}, "attempt": 1})
+
+    with swapped(decide_plan, "_member", member):
+        yield
+
+
+@contextmanager
+def timers_come_early() -> Iterator[None]:
+    """Timers are taken out a minute before their time, and so are lost."""
+    own = Indexes.due
+
+    def early(self: Indexes, now_us: int, limit: int = 256) -> list[Any]:
+        return list(own(self, now_us + 60_000_000, limit))
+
+    with swapped(Indexes, "due", early):
+        yield
+
+
+@contextmanager
+def timers_act_twice() -> Iterator[None]:
+    """Each timer comes twice, and a deadline is not looked at again before it acts."""
+    own = Indexes.due
+
+    def due(self: Indexes, now_us: int, limit: int = 256) -> list[Any]:
+        return [timer for timer in own(self, now_us, limit) for _ in range(2)]
+
+    def start_timer(one: Draft, number: int) -> None:
+        start = one.state.starts[number]
+        starts.fail_start(one, number, "barrier_timeout", ())
+        if start.state != "OPEN":
+            one.open(StartFailed(start=number, reason="barrier_timeout", missing=()), [])
+            starts._retry_group(one, start.group, "barrier_timeout", spend=True)
+
+    with swapped(Indexes, "due", due), swapped(decide_clock, "_start", start_timer):
+        yield
+
+
+@contextmanager
+def any_list_answers() -> Iterator[None]:
+    """A repeated list of a host proves things gone."""
+    with swapped(decide_reports, "_answers", lambda host, question: True):
+        yield
+
+
+@contextmanager
+def death_by_silence() -> Iterator[None]:
+    """A host that is DOWN is taken for dead."""
+    own = decide_hosts.fail_starts
+
+    def dead(one: Draft, numbers: Any, host: str, reason: str) -> None:
+        own(one, numbers, host, reason)
+        if reason == "host_down":
+            decide_hosts.prove_dead(one, host, "silence", "clock")
+
+    with swapped(decide_hosts, "fail_starts", dead):
+        yield
+
+
+@contextmanager
+def versions_are_not_kept() -> Iterator[None]:
+    """A plan is never checked again at its commit."""
+    with swapped(decide_plan, "_still_fits", lambda *given: True):
+        yield
+
+
+@contextmanager
+def without(coupling: Coupling) -> Iterator[None]:
+    """A coupling is not there."""
+    key = (coupling.machine, coupling.event)
+    own = draft._COUPLED[key]
+    draft._COUPLED[key] = tuple(one for one in own if one != coupling)
+    try:
+        yield
+    finally:
+        draft._COUPLED[key] = own
+
+
+Mutant = Callable[[], Any]
+MUTANTS: dict[str, tuple[Mutant, str]] = {
+    "go before the pass": (
+        go_before_the_pass,
+        "starts.an_attachment_that_stays_provisioning_keeps_all_processes_from_running",
+    ),
+    "a launch need not be ARMED": (
+        lambda: barrier_without("armed"),
+        "waves.all_waves_are_armed_before_the_pass",
+    ),
+    "an attachment need not be READY": (
+        lambda: barrier_without("ready"),
+        "starts.an_attachment_that_stays_provisioning_keeps_all_processes_from_running",
+    ),
+    "a host need not be UP": (
+        lambda: barrier_without("hosts"),
+        "starts.a_suspect_host_keeps_the_barrier_closed_until_it_has_listed_its_work",
+    ),
+    "a host need not be reconciled": (
+        a_host_need_not_reconcile,
+        "starts.a_new_leader_believes_no_armed_launch_before_its_host_listed_it",
+    ),
+    "shares are free before the launch is gone": (
+        shares_free_at_the_stop,
+        "kills.a_running_job_is_stopped_and_then_ended",
+    ),
+    "ended launches are not counted": (
+        lambda: a_tally_is_skipped("ended"),
+        "starts.a_gang_runs_once_all_are_armed_and_ready_and_leaves_nothing_behind",
+    ),
+    "armed launches are not counted": (
+        lambda: a_tally_is_skipped("armed"),
+        "starts.a_gang_runs_once_all_are_armed_and_ready_and_leaves_nothing_behind",
+    ),
+    "a generation is used again": (
+        generations_are_reused,
+        "failures.restarts_wait_longer_each_time_and_give_the_allocation_up",
+    ),
+    "launch numbers are used again": (
+        lambda: numbers_are_reused("launch"),
+        "starts.a_plain_job_whose_start_broke_begins_again_whole",
+    ),
+    "claim numbers are used again": (
+        lambda: numbers_are_reused("claim"),
+        "failures.restarts_wait_longer_each_time_and_give_the_allocation_up",
+    ),
+    "attempts are used again": (
+        attempts_are_reused,
+        "starts.a_gang_whose_start_broke_stops_what_ran_and_begins_again_whole",
+    ),
+    "timers come early and are lost": (
+        timers_come_early,
+        "starts.a_barrier_that_times_out_names_who_was_missing",
+    ),
+    "timers act twice": (
+        timers_act_twice,
+        "starts.a_barrier_that_times_out_names_who_was_missing",
+    ),
+    "any list of a host counts": (
+        any_list_answers,
+        "reports.a_list_that_is_told_again_proves_nothing_of_what_came_after_it",
+    ),
+    "silence is death": (death_by_silence, "hosts.silence_is_suspect_then_down_and_no_death"),
+    "a stale plan is committed": (
+        versions_are_not_kept,
+        "reports.a_plan_made_before_a_host_registered_anew_is_stale",
+    ),
+}
+
+# One line per coupling: `machine event: relation event | the test that fails without it`.
+_LINES = Path(__file__).with_name("hunters.txt").read_text(encoding="utf-8").splitlines()
+COUPLING_HUNTERS: dict[str, str] = {
+    name.strip(): test.strip() for name, _, test in (line.partition("|") for line in _LINES)
+}
+
+
+def name_of(coupling: Coupling) -> str:
+    """How `COUPLING_HUNTERS` names a coupling."""
+    return f"{coupling.machine} {coupling.event}: {coupling.relation} {coupling.target_event}"
