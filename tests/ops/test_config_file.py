@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from xce.model.config import Config, QueueConfig, RetryConfig, TypeConfig
+from xce.model.host import HostFacts
+from xce.ops.config.emulate import overlay
 from xce.ops.config.file import ConfigFaulty, Site, default_site, digest_of, read_site
 from xce.ops.config.places import Places
 
@@ -120,9 +122,23 @@ def test_a_real_host_may_be_declared_with_gpus_in_parts_of_it(tmp_path: Path) ->
     facts = found.declared["big"]
     assert found.emulated == {}
     assert facts.address == "10.0.0.7"
-    assert facts.counters == (("licences", 3), ("slots", 1))
+    assert facts.counters == (("licences", 3),)
     assert facts.attributes == (("ssd", True), ("type", "X86_64"))
     assert [dict(one.domains)["nvlink"] for one in facts.instances] == ["p0", "p1", "p1"]
+
+
+def test_what_a_file_says_of_a_real_host_goes_over_what_is_measured() -> None:
+    measured = HostFacts(
+        counters=(("mem", 8), ("slots", 2)), attributes=(("type", "X86_64"),), ports=(20000, 20999)
+    )
+    declared = HostFacts(address="10.0.0.7", counters=(("slots", 64),), domains=(("block", "b1"),))
+    assert overlay(measured, declared) == HostFacts(
+        address="10.0.0.7",
+        counters=(("mem", 8), ("slots", 64)),
+        attributes=(("type", "X86_64"),),
+        domains=(("block", "b1"),),
+        ports=(20000, 20999),
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,12 @@
 """`xce up`, `xce controller`, `xce agent`: what starts, what is refused, what stays running."""
 
+import json
 import os
 import resource
+import signal
 import socket
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.ops.xce_up import Service, processes_of, until, words, xce
+from xce.ops.agents import holder_of
 from xce.ops.main import main
 from xce.ops.talk import Said
 
@@ -128,9 +132,41 @@ def test_after_kill_9_the_next_up_takes_over_and_jobs_survive(serve: Serve, home
     assert processes_of(home) == []
 
 
+def test_a_second_signal_does_not_wait_for_stubborn_jobs(serve: Serve, home: Path) -> None:
+    up = serve()
+    up.ready()
+    job = up.submit("sh", "-c", "trap '' TERM; touch begun; while :; do sleep 0.1; done")
+    up.await_state(job, "RUNNING")
+    until((home / "begun").exists, "the job has begun")
+    began_s = time.monotonic()
+    up.process.terminate()
+    time.sleep(0.3)
+    code, said = up.stop()
+    assert code == 0
+    assert "is killed" in said
+    assert time.monotonic() < began_s + 8
+    until(lambda: not processes_of(home), "nothing runs")
+
+
+def test_an_agent_that_dies_is_started_again_and_its_job_goes_on(serve: Serve, home: Path) -> None:
+    up = serve()
+    up.ready()
+    job = up.submit("sh", "-c", "while [ ! -e go ]; do sleep 0.05; done")
+    up.await_state(job, "RUNNING")
+    first = holder_of(home / "hosts" / "n1" / "agent.lock")
+    os.kill(first, signal.SIGKILL)
+    until(
+        lambda: holder_of(home / "hosts" / "n1" / "agent.lock") not in (0, first),
+        "another agent is there",
+    )
+    (home / "go").touch()
+    assert up.await_state(job, "DONE")["attempt"] == 1
+
+
 def test_controller_and_agent_run_apart(serve: Serve, home: Path, one_host: Path) -> None:
-    controller = serve(command="controller")
-    controller.ready()
+    controller = serve("--log", "json", command="controller")
+    told = json.loads(controller.ready())
+    assert (told["level"], told["text"].split()[:2]) == ("info", ["up", "at"])
     agent = subprocess.Popen(
         words("agent", "--home", home, "--host", "n1", "--cluster", one_host, "--allow-root"),
         stderr=subprocess.PIPE,

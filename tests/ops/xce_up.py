@@ -63,6 +63,7 @@ class Service:
 
     def __init__(self, home: Path, *arguments: object, command: str = "up", **more: Any) -> None:
         self.home = home
+        self.parts: list[subprocess.Popen[bytes]] = []
         self.process = subprocess.Popen(
             words(command, "--home", home, "--allow-root", *arguments),
             stderr=subprocess.PIPE,

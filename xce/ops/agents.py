@@ -24,6 +24,7 @@ from msgspec import Struct
 
 from xce.agent.settings import AgentConfig, make_folder
 from xce.model.host import HostFacts
+from xce.ops.home import write_whole
 
 log = logging.getLogger("xce")
 
@@ -46,10 +47,10 @@ class AgentEnded(Exception):
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """Which agents there are to be. `facts` None reads them from this machine."""
+    """Which agents there are to be, and what each host has."""
 
     home: Path
-    hosts: dict[str, HostFacts | None]
+    hosts: dict[str, HostFacts]
     allow_root: bool = False
 
 
@@ -105,13 +106,12 @@ class Agents:
                 home=str(home),
                 controllers=(url,),
                 token_file=str(home / "agent.token"),
-                facts_file="" if facts is None else str(home / "hosts" / name / FACTS_FILE),
+                facts_file=str(home / "hosts" / name / FACTS_FILE),
                 allow_root=self._plan.allow_root,
                 on_leave="stop",
             )
             make_folder(config)
-            if facts is not None:
-                Path(config.facts_file).write_bytes(msgspec.json.encode(facts))
+            write_whole(Path(config.facts_file), msgspec.json.encode(facts).decode())
             agent = _Agent(name, config, home)
             _replace_orphan(agent)
             agent.start()
@@ -139,7 +139,8 @@ class Agents:
         steady = now_s > agent.began_s + STEADY_S
         agent.pause_s = PAUSE_FIRST_S if steady else min(PAUSE_CAP_S, 2 * agent.pause_s or 1.0)
         agent.due_s = now_s + agent.pause_s
-        log.warning("agent of host %s ended (%s); starting it again", agent.name, code)
+        why = agent.last_words() if code > 0 else f"code {code}"
+        log.warning("agent of host %s ended (%s); it is started again", agent.name, why)
 
     async def stop(self) -> None:
         """End all jobs and agents; what does not end in time is killed."""

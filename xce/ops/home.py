@@ -12,7 +12,7 @@ from pathlib import Path
 ENV, DEFAULT = "XCE_HOME", ".xce"
 SITE_FILE, SOCKET_FILE, AGENT_TOKEN_FILE = "xce.toml", "api.sock", "agent.token"
 EXIT_FAILED, EXIT_REFUSED, EXIT_NOT_FOUND, EXIT_CONFLICT, EXIT_UNREACHABLE = 1, 3, 4, 5, 6
-EXIT_BROKEN = 70
+EXIT_BROKEN, EXIT_INTERRUPTED = 70, 130
 
 
 def this_host() -> str:

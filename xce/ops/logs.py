@@ -38,6 +38,13 @@ class JsonLines(logging.Formatter):
         return json.dumps(told)
 
 
+def announce(text: str) -> None:
+    """A line that is written however quiet the log is."""
+    told = {"msg": text, "levelno": logging.INFO, "levelname": "INFO", "name": "xce"}
+    for handler in logging.getLogger("xce").handlers:
+        handler.handle(logging.makeLogRecord(told))
+
+
 def set_up(style: str, *, verbose: bool) -> None:
     """Log to stderr in that style."""
     handler = logging.StreamHandler(sys.stderr)

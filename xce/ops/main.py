@@ -15,8 +15,8 @@ from xce import __version__
 from xce.ops.home import default_home
 
 Command = Callable[..., Any]
-_FOLDER = click.Path(path_type=Path)
-_FILE = click.Path(path_type=Path, dir_okay=False)
+_FOLDER = click.Path(path_type=Path, readable=False)
+_FILE = click.Path(path_type=Path, dir_okay=False, readable=False)
 
 home_option = click.option(
     "--home", type=_FOLDER, default=default_home, show_default="XCE_HOME or ./.xce",
@@ -94,11 +94,9 @@ def up(home: Path, cluster: Path | None, port: int, database: str, **rest: Any) 
     xce up --home /srv/xce --port 7480
     xce up --database postgresql://xce@db.example/xce
     """
-    from xce.ops.up import options_of, plan_for, run, run_up, stay
+    from xce.ops.up import options_of, run, run_here
 
-    options = _options(options_of, (home, cluster, port, database), rest)
-    plan = plan_for(home, options.site)
-    run(run_up(options, plan, lambda serving: stay(serving, plan, home)))
+    run(run_here(_options(options_of, (home, cluster, port, database), rest)))
 
 
 @main.command()
@@ -109,10 +107,9 @@ def controller(home: Path, cluster: Path | None, port: int, database: str, **res
     \b
     xce controller --port 7480 --cluster xce.toml
     """
-    from xce.ops.up import options_of, run, run_up, stay
+    from xce.ops.up import options_of, run, run_alone
 
-    options = _options(options_of, (home, cluster, port, database), rest)
-    run(run_up(options, None, lambda serving: stay(serving, None, home)))
+    run(run_alone(_options(options_of, (home, cluster, port, database), rest)))
 
 
 def _options(options_of: Command, words: tuple[Any, ...], rest: dict[str, Any]) -> Any:

@@ -1,6 +1,7 @@
 """`xce agent`: from the options of one host's agent to the agent at work.
 
-What the host has comes from the cluster file where it names the host, else from the machine.
+What a real host has is measured; what the cluster file says of it goes over that. An emulated host
+is all that its file says.
 """
 
 from pathlib import Path
@@ -8,12 +9,15 @@ from typing import Any
 
 import click
 import msgspec
+from msgspec import structs
 
+from xce.agent.facts import real_facts
 from xce.agent.main import run_agent
 from xce.agent.settings import AgentConfig, make_folder
 from xce.model.host import HostFacts
 from xce.ops.agents import FACTS_FILE
-from xce.ops.config.file import ConfigFaulty, read_site
+from xce.ops.config.emulate import overlay
+from xce.ops.config.file import ConfigFaulty, default_site, read_site
 from xce.ops.home import (
     AGENT_TOKEN_FILE,
     EXIT_FAILED,
@@ -22,6 +26,10 @@ from xce.ops.home import (
     this_host,
     write_whole,
 )
+from xce.providers.base import ProviderFailed
+
+PORTS = (20_000, 20_999)
+"""For `port` claims on a real host whose file names no range: below where systems take theirs."""
 
 
 def run_one(home: Path, host: str | None, urls: tuple[str, ...], rest: dict[str, Any]) -> int:
@@ -38,23 +46,28 @@ def run_one(home: Path, host: str | None, urls: tuple[str, ...], rest: dict[str,
         on_leave=rest["on_leave"],
     )
     try:
-        facts = _declared(rest["cluster"], name)
-        if facts is not None:
-            path = Path(make_folder(config)) / FACTS_FILE
-            write_whole(path, msgspec.json.encode(facts).decode())
-            config = msgspec.structs.replace(config, facts_file=str(path))
+        path = Path(make_folder(config)) / FACTS_FILE
+        write_whole(path, msgspec.json.encode(_facts(rest["cluster"], name)).decode())
+        config = structs.replace(config, facts_file=str(path))
     except ConfigFaulty as error:
         click.echo(str(error), err=True)
         return EXIT_REFUSED
+    except ProviderFailed as error:
+        click.echo(f"xce agent {name}: {error}", err=True)
+        return EXIT_FAILED
     except OSError as error:
         click.echo(f"xce agent {name}: {error.filename}: {error.strerror}", err=True)
         return EXIT_FAILED
     return run_agent(config)
 
 
-def _declared(cluster: Path | None, name: str) -> HostFacts | None:
-    """What the file says that the host has; None where it says nothing."""
-    if cluster is None:
-        return None
-    site = read_site(cluster)
-    return site.declared.get(name) or site.emulated.get(name)
+def _facts(cluster: Path | None, name: str) -> HostFacts:
+    """What the host has: an emulated one what its file says, a real one what is measured."""
+    site = read_site(cluster) if cluster else default_site()
+    return site.emulated.get(name) or real_host(site.declared.get(name))
+
+
+def real_host(declared: HostFacts | None) -> HostFacts:
+    """What this machine has, with what a file says of it on top."""
+    measured = structs.replace(real_facts(), ports=PORTS)
+    return measured if declared is None else overlay(measured, declared)

@@ -8,6 +8,7 @@ ends by a failed commit (70) jobs go on, as after a kill: the next `xce up` take
 
 import asyncio
 import logging
+import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine
@@ -17,7 +18,6 @@ from typing import Any
 import click
 
 from xce.api.serve import CannotServe
-from xce.model.host import HostFacts
 from xce.ops.agents import AgentEnded, Agents, Plan
 from xce.ops.config.file import ConfigFaulty, Site, default_site, read_site
 from xce.ops.home import (
@@ -25,11 +25,15 @@ from xce.ops.home import (
     EXIT_BROKEN,
     EXIT_CONFLICT,
     EXIT_FAILED,
+    EXIT_INTERRUPTED,
     EXIT_REFUSED,
     SITE_FILE,
     this_host,
 )
-from xce.ops.serving import Options, Serving
+from xce.ops.logs import announce
+from xce.ops.one_agent import real_host
+from xce.ops.serving import Options, Serving, with_root
+from xce.providers.base import ProviderFailed
 from xce.wal.port import Fenced, LogBroken, LogError, LogHeld
 
 log = logging.getLogger("xce")
@@ -40,13 +44,13 @@ def site_for(home: Path, cluster: Path | None) -> Site:
     if cluster is not None:
         return read_site(cluster)
     kept = home / SITE_FILE
-    return read_site(kept) if kept.exists() else default_site()
+    # A home that may not be read is told when its lock is asked for.
+    return read_site(kept) if os.access(kept, os.R_OK) else default_site()
 
 
 def plan_for(home: Path, site: Site) -> Plan:
     """The agents that `up` starts: the emulated hosts, else this machine."""
-    name = this_host()
-    hosts: dict[str, HostFacts | None] = dict(site.emulated) or {name: site.declared.get(name)}
+    hosts = dict(site.emulated) or {this_host(): real_host(site.declared.get(this_host()))}
     return Plan(home=home, hosts=hosts, allow_root=site.config.allow_root)
 
 
@@ -69,12 +73,23 @@ class Told:
 Act = Callable[[Serving], Coroutine[Any, Any, None]]
 
 
+async def run_here(options: Options) -> None:
+    """A controller with the agents of its file, until told to stop."""
+    plan = plan_for(options.home, options.site)
+    await run_up(options, plan, lambda serving: stay(serving, plan, options.home))
+
+
+async def run_alone(options: Options) -> None:
+    """A controller without agents, until told to stop."""
+    await run_up(options, None, lambda serving: stay(serving, None, options.home))
+
+
 async def run_up(options: Options, plan: Plan | None, act: Act) -> None:
     """Serve, with agents if there are any, until `act` is done or somebody says stop."""
     agents = Agents(plan) if plan is not None else None
-    told = Told(agents.kill if agents is not None else lambda: None)
     serving = Serving(options)
     await serving.start()
+    told = Told(agents.kill if agents is not None else lambda: None)
     waits: list[asyncio.Task[Any]] = [asyncio.create_task(told.end.wait())]
     failed: list[asyncio.Task[Any]] = []
     try:
@@ -102,7 +117,7 @@ async def stay(serving: Serving, plan: Plan | None, home: Path) -> None:
         hosts = f"hosts {', '.join(plan.hosts)}"
     else:
         hosts = f"agents' token {home / AGENT_TOKEN_FILE}"
-    click.echo(f"xce: up at {serving.url}, home {home}, {hosts}; Ctrl-C ends it", err=True)
+    announce(f"up at {serving.url}, home {home}, {hosts}; Ctrl-C ends it")
     await asyncio.Event().wait()
 
 
@@ -113,11 +128,13 @@ def run(main: Coroutine[Any, Any, None]) -> None:
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(main)
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        sys.exit(EXIT_INTERRUPTED)
     except LogHeld as error:
         _leave(str(error), EXIT_CONFLICT)
     except (LogBroken, Fenced) as error:
         _leave(f"{error}; this controller ends, jobs go on; start it again", EXIT_BROKEN)
-    except (LogError, CannotServe, AgentEnded) as error:
+    except (LogError, CannotServe, AgentEnded, ProviderFailed) as error:
         _leave(str(error), EXIT_FAILED)
     except OSError as error:
         _leave(f"{error.filename or 'system'}: {error.strerror}", EXIT_FAILED)
@@ -135,7 +152,6 @@ def options_of(
     home: Path, cluster: Path | None, port: int, database: str, *, allow_root: bool
 ) -> Options:
     """What the command line means; a faulty file ends the command."""
-    from xce.ops.serving import with_root
 
     try:
         site = with_root(site_for(home, cluster), allow_root)

@@ -3,6 +3,7 @@
 `name = "n%d"` with `count = 4` makes n1 to n4; their port ranges are equal parts of the range
 given, because hosts that are played on one machine share its ports. Every GPU is named by a
 uuid made of its host's name and its index, so that the same file always means the same things.
+An emulated host is all that its table says; a real one is measured, and its table goes over that.
 """
 
 from typing import Any
@@ -19,8 +20,9 @@ HOSTS_MAX = 16_384
 class HostReader:
     """Reads lists of host tables into facts by name."""
 
-    def __init__(self, reader: Reader, levels: tuple[str, ...]) -> None:
+    def __init__(self, reader: Reader, levels: tuple[str, ...], defaults: dict[str, int]) -> None:
         self._reader = reader
+        self._defaults = defaults
         self._levels = levels
         self._ranges: list[tuple[str, str, tuple[int, int]]] = []
 
@@ -36,7 +38,7 @@ class HostReader:
             for name, ports in self._row(table, place):
                 if name in found:
                     self._reader.fault((*place, "name"), f"there is a host '{name}' already")
-                found[name] = _facts(name, table, gpus, ports)
+                found[name] = self._facts(name, table, gpus, ports)
                 self._check_ports(name, found[name], (*place, "ports"))
         return found
 
@@ -78,19 +80,32 @@ class HostReader:
                 return
         self._ranges.append((name, facts.address, facts.ports))
 
+    def _facts(
+        self, name: str, table: dict[str, Any], gpus: list[dict[str, Any]], ports: tuple[int, int]
+    ) -> HostFacts:
+        counters = {key: table[key] for key in _COUNTERS if key in table}
+        amounts = {**self._defaults, **counters, **dict(table.get("amounts", ()))}
+        return HostFacts(
+            address=table.get("address", "127.0.0.1"),
+            counters=tuple(sorted(amounts.items())),
+            attributes=table.get("attributes", ()),
+            domains=table.get("domains", ()),
+            instances=_instances(name, gpus),
+            ports=ports,
+        )
 
-def _facts(
-    name: str, table: dict[str, Any], gpus: list[dict[str, Any]], ports: tuple[int, int]
-) -> HostFacts:
-    counters = {key: table[key] for key in _COUNTERS if key in table}
-    amounts = {"slots": 1, **counters, **dict(table.get("amounts", ()))}
+
+def overlay(measured: HostFacts, declared: HostFacts) -> HostFacts:
+    """What a real host says: what was measured, where the file does not say otherwise."""
     return HostFacts(
-        address=table.get("address", "127.0.0.1"),
-        counters=tuple(sorted(amounts.items())),
-        attributes=table.get("attributes", ()),
-        domains=table.get("domains", ()),
-        instances=_instances(name, gpus),
-        ports=ports,
+        address=declared.address,
+        counters=tuple(sorted({**dict(measured.counters), **dict(declared.counters)}.items())),
+        attributes=tuple(
+            sorted({**dict(measured.attributes), **dict(declared.attributes)}.items())
+        ),
+        domains=declared.domains or measured.domains,
+        instances=declared.instances or measured.instances,
+        ports=declared.ports if declared.ports[1] else measured.ports,
     )
 
 

@@ -137,7 +137,7 @@ TOP = {
     "types": Field(kind=TABLES, about="resource types beside the built-in ones"),
     "policies": Field(kind=TABLE, about="timings and defaults"),
     "auth": Field(kind=TABLE, about="who may do what"),
-    "hosts": Field(kind=TABLES, about="what real hosts are to say of themselves"),
+    "hosts": Field(kind=TABLES, about="real hosts, where they are not as measured"),
     "emulate": Field(kind=TABLE, about="hosts that `xce up` plays on this machine"),
 }
 QUEUE = {
@@ -184,7 +184,7 @@ HOST = {
     "count": Field(kind=COUNT, about="how many are in the row"),
     "first": Field(kind=COUNT, about="the number of the first one (1)"),
     "address": Field(kind=TEXT, about="where others reach it (127.0.0.1)"),
-    "slots": Field(kind=COUNT, about="tasks it takes (1)"),
+    "slots": Field(kind=COUNT, about="tasks it takes"),
     "mem": Field(kind=SIZE, about="memory"),
     "swp": Field(kind=SIZE, about="swap space"),
     "tmp": Field(kind=SIZE, about="temporary space"),

@@ -118,12 +118,13 @@ class Reader:
         from xce.ops.config.emulate import HostReader
 
         config = self._config(document)
-        hosts = HostReader(self, config.levels)
+        real = HostReader(self, config.levels, {})
+        unreal = HostReader(self, config.levels, {"slots": 1})
         emulated: dict[str, Any] = {}
         if "emulate" in document:
             emulated = self.table(document["emulate"], ("emulate",), fields.EMULATE)
-        declared = hosts.read(document.get("hosts", []), ("hosts",))
-        played = hosts.read(emulated.get("hosts", []), ("emulate", "hosts"))
+        declared = real.read(document.get("hosts", []), ("hosts",))
+        played = unreal.read(emulated.get("hosts", []), ("emulate", "hosts"))
         return Site(
             config=config,
             digest=digest_of(config),

@@ -32,6 +32,7 @@ class Demo:
     def __init__(self, home: Path, screen: Screen) -> None:
         self.home = home
         self.is_good = False
+        self.has_ended = False
         self._screen = screen
         self._work = home / "gang"
 
@@ -48,6 +49,7 @@ class Demo:
             screen.say(f"\n{scene.group} did not end within {WAIT_S:.0f} s.")
         await asyncio.to_thread(self._tell_outputs, scene)
         await asyncio.to_thread(self._await_free)
+        self.has_ended = True
 
     def _hosts(self) -> list[str]:
         return list(read_site(examples() / "clusters" / "dgx-4.toml").emulated)
@@ -114,7 +116,9 @@ def play(home: Path | None, *, plain: bool) -> int:
     options = Options(home=where, database="sqlite", site=site)
     run(run_up(options, plan_for(where, site), demo.act))
     took_s = time.monotonic() - began_s
-    verdict = "the gang is DONE, every rank has the right sum" if demo.is_good else "it went WRONG"
+    verdict = "it went WRONG" if demo.has_ended else "the demo was stopped before its end"
+    if demo.is_good and demo.has_ended:
+        verdict = "the gang is DONE, every rank has the right sum"
     screen.say(f"\nVerdict: {verdict}. All processes are stopped ({took_s:.1f} s).")
     screen.say(f"The log, the outputs and the manifest are in {where}")
-    return 0 if demo.is_good else 1
+    return 0 if demo.is_good and demo.has_ended else 1
