@@ -180,7 +180,7 @@ def timers_act_twice() -> Iterator[None]:
         starts.fail_start(one, number, "barrier_timeout", ())
         if start.state != "OPEN":
             one.open(StartFailed(start=number, reason="barrier_timeout", missing=()), [])
-            starts._retry_group(one, start.group, "barrier_timeout", spend=True)
+            starts._retry_group(one, start.group, "barrier_timeout", 1)
 
     with swapped(Indexes, "due", due), swapped(decide_clock, "_start", start_timer):
         yield

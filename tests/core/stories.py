@@ -5,9 +5,10 @@ entities, and every transition. `python -m tests.core.stories --bless` writes th
 it refuses to where `CI` is set, so that no build ever blesses its own output.
 
 Words: `hosts COUNT slots=8 gpus=0` · `life JOB[/ATTEMPT] prepare= run= code= signal= ready=` ·
-`provider NAME HOW release= after=` · `submit tasks= resreq=` · `gang ROLE*COUNT[:option,...] ... option=`
-· `kill ID` · `hold JOB` · `free JOB` · `mute HOST` · `unmute HOST` · `restart HOST` ·
-`reboot HOST` · `lost HOST` · `drain HOST` · `leader` · `away SECONDS` · `run SECONDS` · `rest`.
+`provider NAME HOW release= after=` · `submit tasks= resreq=` ·
+`gang ROLE*COUNT[:option/value,...] ... on=CODE>ACTION retries= barrier_timeout=` · `kill ID` ·
+`hold JOB` · `free JOB` · `mute HOST` · `unmute HOST` · `restart HOST` · `reboot HOST` ·
+`lost HOST` · `drain HOST` · `leader` · `away SECONDS` · `run SECONDS` · `rest`.
 """
 
 import os

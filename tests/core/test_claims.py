@@ -107,7 +107,7 @@ def test_what_a_provider_took_down_unasked_is_lost_for_its_consumers() -> None:
     here = agent.attachments[1]
     here.phase = "released"
     lsn = world.state.lsn
-    agent._tell(here, "released")
+    agent.tell_attachment(here, "released")
     world.rest()
     assert moved(since(world, lsn), "AttachmentReported")[:2] == [
         ("attachment", 1, "free"),

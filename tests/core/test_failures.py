@@ -184,7 +184,7 @@ def test_a_claim_that_is_lost_under_a_running_gang_stops_its_consumers() -> None
     agent = world.agents["n1"]
     here = next(iter(agent.attachments.values()))
     here.phase = "failed"
-    agent._tell(here, "failed", message="the port was taken away")
+    agent.tell_attachment(here, "failed", message="the port was taken away")
     world.rest()
     assert decisions(world)[0].action == "restart_group"
     assert decisions(world)[0].reason == "worker[0] was ended by signal 15 (claim_lost)"

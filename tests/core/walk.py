@@ -13,10 +13,13 @@ import traceback
 from collections import Counter
 from collections.abc import Callable
 
+from msgspec import structs
+
 from tests.kit.agents import Life, Provision
 from tests.kit.words import (
     ANNA,
     BERT,
+    BOSS,
     GB,
     OPS,
     SETTINGS,
@@ -33,6 +36,7 @@ from xce.controller.core import commands as c
 from xce.controller.core.encode import digest
 from xce.controller.core.view import Viewer
 from xce.controller.recover import recover
+from xce.dispatch import protocol as p
 from xce.model.config import SECOND_US, RetryConfig
 from xce.model.group import Backoff, FailureRule, Readiness
 from xce.model.job import ClaimTemplate
@@ -167,6 +171,11 @@ class Walk:
             (4, self.drain),
             (6, self.world.cut),
             (4, self.provider),
+            (3, self.other_gpus),
+            (2, self.remove),
+            (3, self.reload),
+            (3, self.claim_fails),
+            (1, self.lie),
         )
         weights = [weight for weight, _ in acts]
         self.chance.choices([act for _, act in acts], weights)[0]()
@@ -227,6 +236,47 @@ class Walk:
         release = self.chance.choice(("ok", "ok", "hang"))
         self.world.scripts.provisions["rendezvous"] = Provision(how=how, release=release)
 
+    def other_gpus(self) -> None:
+        """A machine comes back with more or fewer GPUs."""
+        agent = self.world.agents[self._host()]
+        agent.facts = machine(4, self.chance.randint(0, 4), mem=16 * GB)
+        agent.restart()
+
+    def remove(self) -> None:
+        """An operator takes a host out; it may come back by itself."""
+        self._ask(c.HostEvent(actor=OPS, host=self._host(), event="remove"))
+
+    def reload(self) -> None:
+        """The settings change: a queue stops or goes on, another order."""
+        world = self.world
+        queues = tuple(
+            structs.replace(
+                queue, active=self.chance.random() < 0.7, priority=self.chance.randint(1, 50)
+            )
+            for queue in world.config.queues
+        )
+        world.config = structs.replace(world.config, queues=queues)
+        self._load()
+
+    def _load(self) -> None:
+        config = self.world.config
+        self._ask(c.LoadConfig(actor=BOSS, config=config, digest=repr(config)))
+
+    def claim_fails(self) -> None:
+        """What a provider made usable breaks."""
+        agent = self.world.agents[self._host()]
+        for here in agent.attachments.values():
+            if here.phase == "ready" and here.level == 1:
+                here.phase = "failed"
+                agent.tell_attachment(here, "failed", message="it broke")
+                return
+
+    def lie(self) -> None:
+        """An agent reports what cannot be."""
+        agent = self.world.agents[self._host()]
+        if agent.incarnation:
+            agent.put(p.Armed, launch=1_000_000, generation=1)
+
     # -- the whole -----------------------------------------------------------------------------
     def play(self, mishaps: int) -> None:
         """Begin, go through mishaps, settle, and ask for the whole truth."""
@@ -245,15 +295,19 @@ class Walk:
         world = self.world
         self.calm = True
         world.scripts.provisions.clear()
+        queues = tuple(structs.replace(queue, active=True) for queue in world.config.queues)
+        world.config = structs.replace(world.config, queues=queues)
+        self._load()
         for name in sorted(world.agents):
             world.unmute(name)
+            world.agents[name].facts = machine(4, self.gpu_count, mem=16 * GB)
             self._ask(c.HostEvent(actor=OPS, host=name, event="open"))
             world.agents[name].restart()
         for name in sorted(world.agents):
             for here in world.agents[name].attachments.values():
                 if here.phase == "releasing":
                     here.phase = "released"
-                    world.agents[name]._tell(here, "released")
+                    world.agents[name].tell_attachment(here, "released")
         for key in sorted(world.state.jobs):
             if world.state.jobs[key].state == "HELD":
                 self._ask(c.HoldJob(actor=OPS, job=key, hold=False))

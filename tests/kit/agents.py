@@ -23,7 +23,7 @@ ALIVE = ("preparing", "armed", "running", "stopping")
 
 @dataclass(frozen=True)
 class Life:
-    """What a launch does. `prepare`: ok, fail or hang; `run_us` None runs until it is stopped."""
+    """What a launch does. `prepare`: ok, fail, bad (its own fault) or hang; `run_us` None runs until it is stopped."""
 
     prepare: str = "ok"
     prepare_us: int = 2_000
@@ -222,8 +222,9 @@ class SimAgent:
     def _prepared(self, here: LaunchHere, boot: int) -> None:
         if boot != self.boot or here.phase != "preparing":
             return
-        if here.life.prepare == "fail":
-            self._over(here, how="aborted", cause_of_end="prepare_failed", ran="no")
+        if here.life.prepare in ("fail", "bad"):
+            cause = "prepare_failed" if here.life.prepare == "fail" else "bad_task"
+            self._over(here, how="aborted", cause_of_end=cause, ran="no", message="no such place")
             return
         here.phase = "armed"
         if here.level == LEVEL[p.RUNNING]:
@@ -289,7 +290,7 @@ class SimAgent:
         does = self.world.provision(here.order.name)
         if here.level == LEVEL[p.GONE]:
             if here.phase == "released":
-                self._tell(here, "released")
+                self.tell_attachment(here, "released")
             elif here.phase != "releasing":
                 here.phase = "releasing"
                 if does.release == "ok":
@@ -304,19 +305,20 @@ class SimAgent:
             return
         if does.how == "fail":
             here.phase = "failed"
-            self._tell(here, "failed", message=does.message)
+            self.tell_attachment(here, "failed", message=does.message)
             return
         here.phase = "ready"
         own = dict(here.order.parameters)
         here.value = f"{own.get('address', self.name)}:{own.get('port', '')}"
-        self._tell(here, "ready", value=here.value)
+        self.tell_attachment(here, "ready", value=here.value)
 
     def _released(self, here: AttachmentHere, boot: int) -> None:
         if boot == self.boot and here.phase == "releasing":
             here.phase = "released"
-            self._tell(here, "released")
+            self.tell_attachment(here, "released")
 
-    def _tell(self, here: AttachmentHere, outcome: str, **rest: str) -> None:
+    def tell_attachment(self, here: AttachmentHere, outcome: str, **rest: str) -> None:
+        """Report what a provider did."""
         known = {"attachment": here.order.attachment, "generation": here.order.generation}
         self.put(p.AttachmentResult, outcome=outcome, **known, **rest)
 

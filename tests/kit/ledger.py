@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.kit.agents import LaunchHere
 from xce.model.ids import parse_group, parse_job
-from xce.model.records import Record
+from xce.model.records import HostRegistered, Record
 from xce.model.tables import ENDED_GROUP, ENDED_JOB, LIVE_LAUNCH
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ class Ledger:
         self.groups: list[int] = []
         self._ran: set[tuple[str, int, str]] = set()
         self._on: dict[str, dict[int, LaunchHere]] = {}
+        self._most: dict[str, dict[str, int]] = {}
 
     # -- the log -------------------------------------------------------------------------------
     def committed(self, records: Iterable[Record]) -> None:
@@ -59,8 +60,20 @@ class Ledger:
                     self.ends[f"job {change.key}"] += 1
                 if change.what == "group" and state in ENDED_GROUP:
                     self.ends[f"group {change.key}"] += 1
+            if isinstance(record.body, HostRegistered):
+                most = self._most.setdefault(record.body.host, {})
+                for name, amount in record.body.facts.counters:
+                    most[name] = max(amount, most.get(name, 0))
+        self._assert_room()
         twice = sorted(name for name, times in self.ends.items() if times > 1)
         assert not twice, f"ended more than once: {twice}"
+
+    def _assert_room(self) -> None:
+        """No counter is granted beyond the most that its host ever had."""
+        for host, used in self._world.state.index.used.items():
+            for name, amount in used.items():
+                most = self._most[host].get(name, 0)
+                assert amount <= most, f"{name} of {host}: {amount} granted of {most}"
 
     def acknowledged(self, body: dict[str, Any]) -> None:
         """A submission was answered: it may never be lost."""

@@ -113,7 +113,8 @@ class Indexes:
             self.pending.put(self.order_of_job(new), self.class_of(new))
             self.waits += 1
         self._back_off(("job", key), waits and new.not_before_us > 0)
-        if waits and new.not_before_us and (old is None or old.not_before_us != new.not_before_us):
+        # Also when a held job is let go: its timer may have been lost with an earlier leader.
+        if waits and new.not_before_us and not (waited and old.not_before_us == new.not_before_us):
             self._timer(new.not_before_us, "backoff", key)
         ended = new is not None and new.state in ENDED_JOB and new.group == 0
         if ended and (old is None or old.state != new.state):
