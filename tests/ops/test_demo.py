@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ops.xce_up import processes_of, words
+from tests.ops.xce_up import processes_of, until, words
 
 GANGS = Path(__file__).resolve().parents[2] / "examples" / "gangs"
 
@@ -32,6 +32,16 @@ def test_the_demo_runs_the_gang_and_leaves_no_process(home: Path) -> None:
     assert f"worker[1] wrote {home}/gang/xce-g1-worker-1.out" in said
     assert "Verdict: the gang is DONE, every rank has the right sum." in said
     assert processes_of(home) == []
+
+
+@pytest.mark.processes
+def test_a_demo_that_is_killed_leaves_no_process_either(home: Path) -> None:
+    demo = subprocess.Popen(words("demo", "--home", home), stdout=subprocess.PIPE, text=True)
+    assert demo.stdout is not None
+    until(lambda: "is placed on" in demo.stdout.readline(), "the gang is placed")
+    demo.kill()
+    demo.communicate()
+    until(lambda: not processes_of(home), "nothing runs")
 
 
 def test_a_rank_with_a_wrong_number_makes_the_example_fail(tmp_path: Path) -> None:

@@ -17,12 +17,14 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from xce.agent.settings import AgentConfig, make_folder
+from xce.agent.supervisor import kernel
 from xce.model.host import HostFacts
 from xce.ops.home import write_whole
 
@@ -47,20 +49,22 @@ class AgentEnded(Exception):
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """Which agents there are to be, and what each host has."""
+    """Which agents there are to be, and what each host has. `survive`: they and their jobs go on
+    when this process is killed; the demo's do not."""
 
     home: Path
     hosts: dict[str, HostFacts]
     allow_root: bool = False
+    survive: bool = True
 
 
 class _Agent:
     """One agent as its parent sees it."""
 
-    def __init__(self, name: str, config: AgentConfig, home: Path) -> None:
+    def __init__(self, name: str, config: AgentConfig, *, survive: bool) -> None:
         self.name = name
         self.config = config
-        self.home = home
+        self._before_exec = None if survive else partial(_end_with, os.getpid())
         self.process: subprocess.Popen[bytes] | None = None
         self.began_s = 0.0
         self.pause_s = 0.0
@@ -80,8 +84,9 @@ class _Agent:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
-                env={**os.environ, MARK: str(self.home)},
+                env={**os.environ, MARK: self.config.home},
                 start_new_session=True,
+                preexec_fn=self._before_exec,  # noqa: PLW1509  one call of prctl, no lock
             )
 
     def last_words(self) -> str:
@@ -112,7 +117,7 @@ class Agents:
             )
             make_folder(config)
             write_whole(Path(config.facts_file), msgspec.json.encode(facts).decode())
-            agent = _Agent(name, config, home)
+            agent = _Agent(name, config, survive=self._plan.survive)
             _replace_orphan(agent)
             agent.start()
             self._agents.append(agent)
@@ -162,6 +167,11 @@ class Agents:
             if holder:
                 log.warning("supervisor %d of host %s is killed", holder, agent.name)
                 kill_process(holder)
+
+
+def _end_with(parent: int) -> None:
+    """In the child: be told to stop when `up` is gone, however it went."""
+    kernel.die_with_parent(parent, signal.SIGTERM)
 
 
 def _wait(process: subprocess.Popen[bytes], end_s: float) -> None:

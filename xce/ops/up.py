@@ -61,7 +61,7 @@ class Told:
         self.end = asyncio.Event()
         self._at_once = at_once
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self._hear)
 
     def _hear(self) -> None:

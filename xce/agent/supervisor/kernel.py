@@ -37,9 +37,9 @@ def become_subreaper() -> None:
     _call("PR_SET_CHILD_SUBREAPER", _PR_SET_CHILD_SUBREAPER, 1)
 
 
-def die_with_parent(parent: int) -> None:
-    """Be killed when the parent dies; at once when it is dead already."""
-    _call("PR_SET_PDEATHSIG", _PR_SET_PDEATHSIG, signal.SIGKILL)
+def die_with_parent(parent: int, number: int = signal.SIGKILL) -> None:
+    """Be killed when the parent dies, or get another signal; end at once when it is dead."""
+    _call("PR_SET_PDEATHSIG", _PR_SET_PDEATHSIG, number)
     if os.getppid() != parent:
         os._exit(1)
 

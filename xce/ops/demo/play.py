@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import yaml
+from msgspec import structs
 
 import xce
 from xce.ops.config.file import read_site
@@ -114,7 +115,8 @@ def play(home: Path | None, *, plain: bool) -> int:
     site = with_root(read_site(examples() / "clusters" / "dgx-4.toml"), allow_root=True)
     demo = Demo(where, screen)
     options = Options(home=where, database="sqlite", site=site)
-    run(run_up(options, plan_for(where, site), demo.act))
+    plan = structs.replace(plan_for(where, site), survive=False)
+    run(run_up(options, plan, demo.act))
     took_s = time.monotonic() - began_s
     verdict = "it went WRONG" if demo.has_ended else "the demo was stopped before its end"
     if demo.is_good and demo.has_ended:

@@ -18,7 +18,6 @@ class Member:
     def __init__(self, name: str, host: str, tasks: int, gpus: list[str]) -> None:
         self.name, self.host, self.tasks, self.gpus = name, host, tasks, gpus
         self.state = "PREPARING"
-        self.took_us = 0
 
 
 class Attached:
@@ -151,7 +150,6 @@ class Scene:
             return []
         good = body["how"] == "exited" and body["code"] == 0
         member.state = "EXITED" if good else f"{body['how'].upper()} {body['code']}"
-        member.took_us = body["ended_us"] - body["started_us"]
         return [f"{member.name} on {member.host} {body['how']} with {body['code']}"]
 
     def _name(self, launch: int) -> str:
