@@ -88,7 +88,13 @@ def submit(values: dict[str, Any], words: list[str]) -> int:
 def _with_script(values: dict[str, Any], words: list[str]) -> tuple[dict[str, Any], str]:
     """The fields with those of a script's #BSUB lines under them, and the script's text."""
     if words and not values.get("script"):
-        return values, ""
+        if not os.path.isfile(words[0]):
+            return values, ""
+        from xcecli.script import read_file
+
+        text, embedded = read_file(words)
+        name = {"name": os.path.basename(words[0])} if text else {}
+        return {**name, **embedded, **values}, text
     if not values.get("script") and sys.stdin.isatty():
         raise Failure(
             "No command is specified. Job not submitted.",

@@ -1,34 +1,24 @@
-"""Scripts with #BSUB lines: their options, and the text that is run.
+"""Scripts with #BSUB lines: the text that is run, and the options it brings along.
 
-A line that begins with `#` and has BSUB as its next word holds options, several per line, as on
-the command line; a `#` after a blank begins a comment, a `\\` at the end goes on in the next such
-line. All lines of the script are looked at. The options that XCE has are taken (-J -n -R -q -o -e
--i and their like); others are told on stderr and ignored. The command line wins over the script.
+The reading itself is `xce.resreq.options.script`: quotes, comments, placeholders and the rest of
+it are the same here, in `script check` and in the tests. What XCE does not act on yet is told on
+stderr; what cannot be taken refuses the submission. The command line wins over the script.
 """
 
 from __future__ import annotations
 
-import re
-import shlex
 import sys
 
 from xcecli import say
-from xcecli.options import SUBMIT, parse
 from xcecli.say import Failure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-SCRIPT_BYTES_MAX = 8 << 20
-_LINE = re.compile(r"#\s*BSUB(?=\s|$)(.*)")
-_COMMENT = re.compile(r"\s#.*$")
+    from xce.resreq.options.words import Finding
 
-# LSF's options without a value; all others that XCE does not have are taken to have one.
-_BARE = frozenset(
-    ("-B", "-N", "-x", "-r", "-rn", "-H", "-K", "-I", "-Ip", "-Is", "-ISs", "-L", "-ar")
-)
-_ALIASES = {"-oo": "-o", "-eo": "-e"}
+SCRIPT_BYTES_MAX = 8 << 20
 
 
 def read_script(path: str) -> tuple[str, dict[str, Any]]:
@@ -50,60 +40,54 @@ def read_script(path: str) -> tuple[str, dict[str, Any]]:
         raise Failure(f"the script is not UTF-8 (line {line})", say.REFUSED) from None
     if not text.strip():
         raise Failure("No command is specified. Job not submitted.", say.REFUSED)
-    return text.replace("\r\n", "\n"), embedded(text)
+    return text.removeprefix("\ufeff").replace("\r\n", "\n"), embedded(text)
+
+
+def read_file(words: list[str]) -> tuple[str, dict[str, Any]]:
+    """Text and options of a command that is a file with #BSUB lines. A file alone becomes the
+    job's script, so that later edits do not change the job; with arguments it is run in place."""
+    try:
+        with open(words[0], "rb") as file:
+            raw = file.read(SCRIPT_BYTES_MAX)
+        text = raw.decode()
+    except (OSError, UnicodeDecodeError):
+        return "", {}
+    fields = embedded(text)
+    return (text.replace("\r\n", "\n") if fields and len(words) == 1 else ""), fields
 
 
 def embedded(text: str) -> dict[str, Any]:
     """The fields that the #BSUB lines of a script fill."""
-    values: dict[str, Any] = {}
-    rest, first = "", 0
-    for number, line in enumerate(text.splitlines(), 1):
-        found = _LINE.match(line)
-        if found is None:
-            continue
-        first = first if rest else number
-        rest += _COMMENT.sub("", f" {found[1]}")
-        if rest.rstrip().endswith("\\"):
-            rest = rest.rstrip()[:-1]
-            continue
-        _take(rest, first, values)
-        rest = ""
-    if rest:
-        _take(rest, first, values)
-    return values
+    if "BSUB" not in text:
+        return {}
+    from xce.resreq.options import script
+
+    reading = script.read_script(text)
+    lines = text.splitlines()
+    for one in reading.warnings:
+        say.tell(f"warning: script line {one.line}: {one.message}{_hint(one)}")
+    errors = [*reading.errors, *(one for one in reading.warnings if one.code in _REFUSED)]
+    if errors:
+        for one in errors[:-1]:
+            say.tell_failure(_failure(one, lines))
+        raise _failure(errors[-1], lines)
+    return reading.fields()
 
 
-def _take(options: str, number: int, values: dict[str, Any]) -> None:
-    try:
-        words = shlex.split(options, comments=False)
-    except ValueError as error:
-        raise Failure(
-            f"script line {number}: {error}. Job not submitted.",
-            say.REFUSED,
-            lines=f"  {options.strip()}",
-        ) from None
-    known = {name: option for option in SUBMIT.options for name in option.names}
-    while words:
-        word = _ALIASES.get(words[0], words[0])
-        option = known.get(word)
-        if option is None:
-            _skip(words, number)
-            continue
-        width = 1 if option.kind == "flag" else 2
-        parsed = parse(SUBMIT, [word, *words[1:width]])
-        if parsed is None:
-            raise Failure(
-                f"script line {number}: {' '.join(words[:width])}: not a value of {word}. "
-                "Job not submitted.",
-                say.REFUSED,
-            )
-        del words[:width]
-        for field, value in parsed[0].items():
-            values[field] = [*values.get(field, []), *value] if isinstance(value, list) else value
+# A job that asks for GPUs and would get none is not submitted.
+_REFUSED = frozenset({"gpus_per_host"})
 
 
-def _skip(words: list[str], number: int) -> None:
-    word = words.pop(0)
-    if word.startswith("-") and word not in _BARE and words and not words[0].startswith("-"):
-        word = f"{word} {words.pop(0)}"
-    say.tell(f"warning: script line {number}: {word} is not supported and is ignored")
+def _hint(one: Finding) -> str:
+    return f" ({one.hint})" if one.hint else ""
+
+
+def _failure(one: Finding, lines: list[str]) -> Failure:
+    shown = lines[one.line - 1] if one.line <= len(lines) else ""
+    width = max(1, min(one.end, len(shown) + 1) - one.column)
+    return Failure(
+        f"script line {one.line}: {one.message}. Job not submitted.",
+        say.REFUSED,
+        one.hint,
+        say.caret(shown, one.column, width) if shown else "",
+    )

@@ -12,7 +12,8 @@ from typing import Any
 import click
 
 from xcecli import __version__, doing, say
-from xcecli.commands.cluster import claim, hosts, instances, queues, resreq
+from xcecli.commands.checks import array, dependency, resreq, script
+from xcecli.commands.cluster import claim, hosts, instances, queues
 from xcecli.commands.groups import group
 from xcecli.commands.jobs import explain, history, job, logs, wait
 from xcecli.commands.shape import CONTEXT, Family, epilog
@@ -101,6 +102,9 @@ for _command in (
     queues,
     instances,
     resreq,
+    array,
+    dependency,
+    script,
 ):
     root.add_command(_command)
 

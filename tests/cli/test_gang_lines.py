@@ -169,14 +169,3 @@ def test_a_bad_manifest_is_refused_before_it_is_sent(live: Live, xcecli: Cli) ->
     assert "did you mean 'command'?" in err
     assert "nothing was submitted" in err
     assert live.engine.state.groups == {}
-
-
-def test_resreq_check_prints_the_one_form_or_a_caret(xcecli: Cli) -> None:
-    assert xcecli("resreq", "check", "select[mem > 4GB]   rusage[mem=4GB]") == (
-        0,
-        "select[mem>4GB] rusage[mem=4GB]\n",
-        "",
-    )
-    code, _, err = xcecli("resreq", "check", "rusage[memm=4GB]")
-    assert code == 3
-    assert err.splitlines()[1:3] == ["  rusage[memm=4GB]", "         ^^^^"]

@@ -32,14 +32,16 @@ def test_options_are_read_from_the_whole_script(capsys: pytest.CaptureFixture[st
         "name": "build",
         "tasks": 4,
         "queue": "normal",
-        "resreq": ["rusage[mem=1GB]", "span[hosts=1]"],
+        "resreq": ["rusage[mem=1GB] span[hosts=1]"],
         "stdout": "out.%J",
         "stderr": "err.%J",
     }
     assert capsys.readouterr().err.splitlines() == [
-        "warning: script line 8: -W 1:00 is not supported and is ignored",
-        "warning: script line 8: -B is not supported and is ignored",
-        "warning: script line 8: -P proj is not supported and is ignored",
+        "warning: script line 6: it stands behind the first command and is read all the same",
+        "warning: script line 6: -oo: the file is appended to, not written anew",
+        "warning: script line 8: -W (run limit) is kept but not acted on yet",
+        "warning: script line 8: -B (mail at its start) is kept but not acted on yet",
+        "warning: script line 8: -P (project) is kept but not acted on yet",
     ]
 
 
@@ -61,17 +63,68 @@ def test_a_script_comes_from_a_file(live: Live, xcecli: Cli, tmp_path: Path) -> 
     assert xcecli("submit", "--script", "none.sh")[0] == 2
 
 
+def test_a_file_with_options_is_submitted_as_a_script_and_with_arguments_in_place(
+    live: Live, xcecli: Cli, tmp_path: Path
+) -> None:
+    (tmp_path / "job.sh").write_text("#!/bin/sh\n#BSUB -n 3 -q normal\necho $1\n")
+    (tmp_path / "plain.sh").write_text("echo hello\n")
+    assert xcecli("submit", "./job.sh")[0] == 0
+    assert xcecli("submit", "-n", "2", "./job.sh", "-x", "a")[0] == 0
+    assert xcecli("submit", "./plain.sh")[0] == 0
+    jobs = [live.engine.state.jobs[number] for number in (1, 2, 3)]
+    specs = [live.engine.state.specs[job.spec] for job in jobs]
+    assert [(spec.tasks, spec.command, bool(spec.script)) for spec in specs] == [
+        (3, (), True),
+        (2, ("./job.sh", "-x", "a"), False),
+        (1, ("./plain.sh",), False),
+    ]
+    assert jobs[0].name == "job.sh"
+
+
+_NO_WHOLE = "is no whole number per task for 4 tasks"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('#BSUB -J "open\n', "script line 1: No closing quotation. Job not submitted."),
-        ("echo\n#BSUB -n many\n", "script line 2: -n many: not a value of -n. Job not submitted."),
+        ('#BSUB -J "open\n', 'script line 1: the quote " is not closed. Job not submitted.'),
+        (
+            "echo\n#BSUB -n many\n",
+            "script line 2: -n takes a number of tasks, not 'many'. Job not submitted.",
+        ),
+        (
+            "#BSUB -queue normal\n",
+            "script line 1: no option is called '-queue'. Job not submitted.",
+        ),
+        (
+            "#BSUB -n 4 -gpu num=1\n",
+            f"script line 1: -gpu: 1 per host {_NO_WHOLE}. Job not submitted.",
+        ),
     ],
 )
 def test_a_bad_line_is_refused_with_its_number(text: str, message: str) -> None:
     with pytest.raises(Failure) as caught:
         embedded(text)
     assert caught.value.message == message
+
+
+def test_the_refusal_of_a_line_shows_it_with_a_caret_and_the_nearest_option() -> None:
+    with pytest.raises(Failure) as caught:
+        embedded("#!/bin/sh\n#BSUB -n 4 -queue normal\n")
+    assert caught.value.lines == "  #BSUB -n 4 -queue normal\n             ^^^^^^"
+    assert caught.value.hint == "did you mean `-q`?"
+
+
+def test_gpus_of_a_script_become_part_of_its_requirement() -> None:
+    text = '#BSUB -n 4 -gpu num=2/task -R "rusage[mem=1GB]" -H -sp 7 -cwd /tmp -env none\n'
+    assert embedded(text) == {
+        "tasks": 4,
+        "held": True,
+        "priority": 7,
+        "cwd": "/tmp",
+        "env": "none",
+        "resreq": ["rusage[mem=1GB,ngpus_physical=2]"],
+    }
 
 
 SHARED = Path(os.environ.get("XCE_SHARED", "/none")) / "cases"

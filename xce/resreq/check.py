@@ -7,6 +7,7 @@ string resource are values; anywhere else a word must be a resource.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from xce.model.resources import ALIASES, BYTES, Direction, Kind, ResourceType
 from xce.model.units import nearest
@@ -65,7 +66,7 @@ def _simple(made: tree.Simple, types: Types) -> Findings:
 
 
 def _unknown(name: str, column: int, types: Types, hint: str = "") -> ResreqError:
-    near = nearest(name, (*types, *ALIASES))
+    near = _near(name, tuple(types))
     return ResreqError(
         Code.UNKNOWN_NAME,
         f"no resource is called {name!r}",
@@ -74,6 +75,11 @@ def _unknown(name: str, column: int, types: Types, hint: str = "") -> ResreqErro
         found=name,
         hint=f"did you mean `{near}`?" if near else hint,
     )
+
+
+@lru_cache(maxsize=4096)
+def _near(name: str, known: tuple[str, ...]) -> str:
+    return nearest(name, (*known, *ALIASES))
 
 
 def _wrong(message: str, node: tree.Node, hint: str = "") -> ResreqError:

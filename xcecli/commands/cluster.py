@@ -1,4 +1,4 @@
-"""What there is: hosts, queues, instances, claims; and the check of a requirement."""
+"""What there is: hosts, queues, instances, claims."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import click
 from xcecli import say
 from xcecli.commands.shape import CONTEXT, Family, bytes_text, command, epilog, fetch, show
 from xcecli.doing import format_of, quoted
-from xcecli.say import Failure
 
 
 @command("hosts", "  xcecli hosts\n  xcecli hosts --json")
@@ -176,43 +175,3 @@ claim.add_command(claim_show)
 
 
 # -- requirements ---------------------------------------------------------------------------------
-
-
-@click.group(
-    "resreq",
-    cls=Family,
-    context_settings=CONTEXT,
-    epilog=epilog("  xcecli resreq check 'select[mem>4GB] rusage[mem=4GB]'"),
-)
-def resreq() -> None:
-    """Work with resource requirements; needs no controller."""
-
-
-@command("check", "  xcecli resreq check 'select[mem>4GB] rusage[mem=4GB] span[hosts=1]'")
-@click.argument("text", metavar="TEXT")
-def resreq_check(values: dict[str, Any], text: str) -> int:
-    """Check a requirement against the built-in types and print what it comes down to."""
-    from msgspec import to_builtins
-
-    from xcecli.lint import requirement
-
-    canonical, need, fault = requirement(text)
-    if fault is not None:
-        if format_of(values) == "json":
-            print(json.dumps({"ok": False, "column": fault.column, "message": fault.message}))
-            return say.REFUSED
-        hint = str(fault.hint)
-        raise Failure(
-            f"Bad resource requirement, column {fault.column}: {fault.message}",
-            say.REFUSED,
-            hint,
-            say.caret(text, fault.column, max(1, fault.end - fault.column)),
-        )
-    if format_of(values) == "json":
-        print(json.dumps({"ok": True, "canonical": canonical, "need": to_builtins(need)}))
-    else:
-        print(canonical)
-    return say.OK
-
-
-resreq.add_command(resreq_check)

@@ -277,9 +277,9 @@ def _may_be_value(option: Option, word: str) -> bool:
     rest = word[2:]
     if option.value is Value.RESREQ:
         return any(sign in rest for sign in "[{=<>&|")
-    if option.value not in _WORDS:
-        return False
     long = [name[1:].lower() for name in BSUB if len(name) > 3]
+    if option.value not in _WORDS or word[1:].startswith(tuple(long)):
+        return False
     return not get_close_matches(word[1:].lower(), [*_MEANT, *long], n=1, cutoff=0.8)
 
 

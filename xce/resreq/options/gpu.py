@@ -197,7 +197,7 @@ def _pair(part: str, offset: int) -> tuple[str, str, int]:
             raise GpuError(Code.SYNTAX, said, column=column, expected=("key=value",))
         near = nearest(key, _READ)
         hint = f"did you mean `{near}`?" if near else f"the keys are {', '.join(_READ)}"
-        raise _refused(Code.UNKNOWN_NAME, f"no key of -gpu is called {key!r}", key, column, hint)
+        raise _refused(Code.BAD_NAME, f"no key of -gpu is called {key!r}", key, column, hint)
     if not mark or not value.strip():
         raise _refused(Code.SYNTAX, f"{key} has no value", key, column, f"write {key}=VALUE")
     place = offset + len(part) - len(value.lstrip()) + 1

@@ -53,10 +53,7 @@ def _with_gpus(made: tree.Simple, number: int) -> tree.Simple:
 def _untold(request: GpuRequest, made: tree.Tree, tasks: int) -> str:
     if not isinstance(made, tree.Simple):
         return "-gpu: not honoured together with a compound or alternative requirement yet"
-    return (
-        f"-gpu: {request.num or 1} per host is no whole number per task for {tasks} tasks and is "
-        f"not honoured yet; write num=N/task"
-    )
+    return f"-gpu: {request.num or 1} per host is no whole number per task for {tasks} tasks"
 
 
 def _judge_numbers(made: tree.Tree) -> None:

@@ -268,8 +268,12 @@ class _Reader:
             return
         self.resreq = made.text
         if made.lacks and gpu is not None:
-            place = {"line": gpu.line, "column": gpu.column}
-            self.warnings.append(Finding(code="gpus_per_host", message=made.lacks, **place))  # type: ignore[arg-type]
+            self.warnings.append(
+                Finding(
+                    code="gpus_per_host", message=made.lacks, hint="write num=N/task",
+                    line=gpu.line, column=gpu.column,
+                )
+            )  # fmt: skip
 
     def _joint_fault(self, error: ResreqError, gpu: Given | None) -> Finding:
         """What goes wrong only together is told of the -R that it is about, else of the GPUs."""

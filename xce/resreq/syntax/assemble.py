@@ -7,6 +7,7 @@ requirements of a job: what another one may still add is not judged yet.
 """
 
 import re
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from xce.resreq import tree
@@ -87,6 +88,17 @@ def _alternatives(raw: list[RawBranch], reading: Reading) -> tree.Tree:
     return sole
 
 
+# A text of many parts is asked once, not once for every part.
+@lru_cache(maxsize=4)
+def _has_texts(text: str) -> bool:
+    return _TEXT.search(text) is not None
+
+
+@lru_cache(maxsize=4)
+def _has_number_like(text: str) -> bool:
+    return _NUMBER_LIKE.search(text) is not None
+
+
 def simple(raw: Sections, reading: Reading, *, inner: bool) -> tree.Simple:
     """One simple requirement; `inner` is one inside a compound or alternative."""
     values: dict[str, Any] = {}
@@ -99,9 +111,9 @@ def simple(raw: Sections, reading: Reading, *, inner: bool) -> tree.Simple:
     made = tree.Simple(column=max(raw.parts[0].column, 1), **values)
     if made.select is not None:
         _judge_depth(made.select, reading.text)
-        if _TEXT.search(reading.text):
+        if _has_texts(reading.text):
             _judge_texts(made.select, reading.text)
-    if _NUMBER_LIKE.search(reading.text):
+    if _has_number_like(reading.text):
         _judge_names(made, reading)
     if made.span is not None and not reading.partial:
         judge_span(made)
