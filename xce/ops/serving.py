@@ -8,6 +8,8 @@ that whoever finds the socket finds a leader, and a home that is in use is told 
 
 import asyncio
 import logging
+import math
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -22,7 +24,7 @@ from xce.wal.port import Fenced, LogAway, LogBroken, LogHeld, LogUnfit
 
 log = logging.getLogger("xce")
 
-RETRY_FIRST_S, RETRY_CAP_S = 0.2, 5.0
+RETRY_FIRST_S, RETRY_CAP_S, RETRY_WAIT_S = 0.2, 2.0, 0.5
 FIRST_RECORD_S = 30.0
 JOIN_LOOK_S = 5.0
 
@@ -139,17 +141,23 @@ class Serving:
             log.warning("leading again in epoch %d", self._lead.epoch)
 
     async def _again(self) -> Leadership:
-        """The leadership as soon as the database answers; LogHeld when somebody else has it."""
+        """The leadership as soon as the database answers; LogHeld when somebody else keeps it."""
+        settings = structs.replace(self._settings, wait_s=RETRY_WAIT_S)
+        end_s, told = math.inf, ""
         pause_s = RETRY_FIRST_S
         while True:
             try:
-                return await asyncio.to_thread(Leadership, self._settings)
+                return await asyncio.to_thread(Leadership, settings)
             except LogHeld:
-                raise
+                end_s = min(end_s, time.monotonic() + self._options.wait_s)
+                if time.monotonic() > end_s:
+                    raise
             except (Fenced, LogAway, LogBroken, LogUnfit) as error:
-                log.warning("the database does not serve: %s", error)
-                await asyncio.sleep(pause_s)
-                pause_s = min(RETRY_CAP_S, 2 * pause_s)
+                if str(error) != told:
+                    log.warning("the database does not serve: %s", error)
+                told = str(error)
+            await asyncio.sleep(pause_s)
+            pause_s = min(RETRY_CAP_S, 2 * pause_s)
 
     # -- ending ------------------------------------------------------------------------------
     async def stop(self) -> None:

@@ -107,7 +107,8 @@ async def run_up(options: Options, plan: Plan | None, act: Act) -> None:
             await agents.stop()
         await serving.stop()
     for task in [*failed, serving.ended]:
-        await task
+        if not task.cancelled():
+            await task
 
 
 async def stay(serving: Serving, plan: Plan | None, home: Path) -> None:
