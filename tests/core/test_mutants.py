@@ -16,7 +16,7 @@ WALKED = (
     "shares are free before the launch is gone",
     "ended launches are not counted",
     "launch numbers are used again",
-    "attempts are used again",
+    "claim numbers are used again",
 )
 SEEDS = range(12)
 

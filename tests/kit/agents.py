@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 
 RESEND_US = 1_000_000
 LEVEL = {p.PREPARED: 1, p.READY: 1, p.RUNNING: 2, p.GONE: 3}
+_UNPREPARED = {"fail": ("prepare_failed", ""), "bad": ("bad_task", "no such place")}
 ALIVE = ("preparing", "armed", "running", "stopping")
 
 
 @dataclass(frozen=True)
 class Life:
-    """What a launch does. `prepare`: ok, fail, bad (its own fault) or hang; `run_us` None runs until it is stopped."""
+    """What a launch does. `prepare`: ok, fail, bad (its own fault) or hang; `run_us` None runs
+    until it is stopped."""
 
     prepare: str = "ok"
     prepare_us: int = 2_000
@@ -223,8 +225,8 @@ class SimAgent:
         if boot != self.boot or here.phase != "preparing":
             return
         if here.life.prepare in ("fail", "bad"):
-            cause = "prepare_failed" if here.life.prepare == "fail" else "bad_task"
-            self._over(here, how="aborted", cause_of_end=cause, ran="no", message="no such place")
+            cause, told = _UNPREPARED[here.life.prepare]
+            self._over(here, how="aborted", cause_of_end=cause, ran="no", message=told)
             return
         here.phase = "armed"
         if here.level == LEVEL[p.RUNNING]:
