@@ -174,10 +174,16 @@ def test_controller_and_agent_run_apart(serve: Serve, home: Path, one_host: Path
     job = controller.submit("true")
     controller.await_state(job, "DONE")
     assert controller.ask("GET", "/v1/hosts")["items"][0]["slots"] == 4
+    assert controller.stop() == (0, "")
+    refused = here("up", "--home", home)
+    assert refused.exit_code == 1
+    assert refused.stderr == (
+        f"xce: host n1 has an agent that `xce up` did not start: process {agent.pid}; "
+        "stop it first\n"
+    )
     agent.terminate()
     assert agent.communicate(timeout=20)[1] == b""
     assert agent.returncode == 0
-    assert controller.stop() == (0, "")
     until(lambda: not processes_of(home), "nothing runs")
 
 
