@@ -24,8 +24,8 @@ _HEAD = """# Records
 
 Made from `xce/model/records.py`; do not edit by hand.
 
-Every record has `lsn, epoch, at_us, kind, v, cause, actor, entities, body, hash`. The body holds the
-facts below in this order and ends with `then`: every change that follows, as
+Every record has `lsn, epoch, at_us, kind, v, cause, actor, entities, body, hash`. The body
+holds the facts below in this order and ends with `then`: every change that follows, as
 `[what, key, event, fields]`. `xcecli history THING` shows the records that name a thing.
 """
 

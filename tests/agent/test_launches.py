@@ -121,10 +121,24 @@ def test_go_for_a_launch_the_host_never_saw_is_lost_and_not_guessed(
     assert (ended.how, ended.ran) == ("lost", "unknown")
 
 
+def test_what_cannot_be_executed_exits_as_in_a_shell_and_says_so(
+    up: Host, controller: FakeController
+) -> None:
+    cases = (
+        ("no-such-command", 127, "no-such-command: command not found"),
+        ("/no/such", 127, "/no/such: No such file or directory"),
+        ("/etc/passwd", 126, "/etc/passwd: Permission denied"),
+    )
+    for launch, (command, code, line) in enumerate(cases, 1):
+        controller.prepare(launch, up.task(command, stdout=f"out{launch}"))
+        controller.await_report(Armed, launch)
+        controller.go(launch)
+        ended = controller.await_report(Ended, launch)
+        assert (ended.how, ended.code, ended.ran) == ("exited", code, "yes")
+        assert (up.home / f"out{launch}").read_text() == f"{line}\n"
+
+
 UNPREPARABLE = [
-    ({"command": ("no-such-command",)}, "command not found: no-such-command"),
-    ({"command": ("/no/such",)}, "command not found: /no/such"),
-    ({"command": ("/etc/passwd",)}, "command is not executable: /etc/passwd"),
     ({"command": ()}, "there is no command"),
     ({"cwd": "/a\0b"}, "the task cannot be understood: embedded null byte"),
     ({"cwd": "/no/such/place"}, "working directory /no/such/place: No such file"),
@@ -146,7 +160,7 @@ def test_what_cannot_be_prepared_is_aborted_with_the_reason(
     for launch, (more, why) in enumerate(UNPREPARABLE, 1):
         controller.prepare(launch, up.task(**{"command": ("/bin/true",), **more}))
         ended = controller.await_report(Ended, launch)
-        assert (ended.how, ended.ran, ended.cause_of_end) == ("aborted", "no", "prepare_failed")
+        assert (ended.how, ended.ran, ended.cause_of_end) == ("aborted", "no", "bad_task")
         assert why in ended.message
     assert target.read_text() == "precious"
 

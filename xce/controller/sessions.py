@@ -22,7 +22,7 @@ from xce.scheduler.plan import Plan
 from xce.scheduler.reasons import Cure, PendReason
 from xce.scheduler.session import SessionRun
 
-STEPS_PER_TURN = 20_000
+STEPS_PER_TURN = 5_000
 SLICE_GROUPS = 256
 
 

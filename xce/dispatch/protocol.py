@@ -156,6 +156,7 @@ class Ended(Message, frozen=True, gc=False, kw_only=True, tag="ended"):
     `how`: exited (code), signalled (code = signal number), aborted (never let go; `cause_of_end`
     says why, for a failed preparation with the reason), lost (proven gone, outcome unknown).
     `cause_of_end`: "" | killed | stopped | oom | run_limit | lease | prepare_failed |
+    bad_task (it could not be prepared anywhere, by its own fault) |
     supervisor_died | reboot. `ran`: yes no unknown (was `started` journalled?).
     """
 

@@ -250,6 +250,7 @@ class LaunchEnded(Body, frozen=True, gc=False, kw_only=True):
     how: str
     code: int
     cause_of_end: str
+    message: str = ""
     evidence: str
     ran: str
     started_us: int = 0

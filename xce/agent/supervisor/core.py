@@ -183,7 +183,9 @@ class Core:
                 process = fork_process(recipe, index)
                 live.processes.append(process)
                 self.endings.add_main(live, process.pid)
-        except (Unpreparable, OSError) as error:
+        except Unpreparable as error:
+            return self.endings.give_up(live, str(error), own_fault=True)
+        except OSError as error:
             return self.endings.give_up(live, str(error))
         return self.look_at(live)
 
@@ -194,7 +196,7 @@ class Core:
         for process in live.processes:
             process.hear()
         if live.complaint:
-            self.endings.give_up(live, live.complaint)
+            self.endings.give_up(live, live.complaint, own_fault=live.is_own_fault)
         elif live.is_parked:
             live.state = ARMED
             if live.wants_go:

@@ -54,9 +54,9 @@ class Endings:
         live.tree.kill(set())
         self.settle(live)
 
-    def give_up(self, live: Launch, why: str) -> None:
-        """The launch cannot be prepared."""
-        live.cause, live.message = "prepare_failed", why
+    def give_up(self, live: Launch, why: str, *, own_fault: bool = False) -> None:
+        """The launch cannot be prepared: by its own fault nowhere, else not here and now."""
+        live.cause, live.message = "bad_task" if own_fault else "prepare_failed", why
         self.bring_down(live)
 
     def bring_down(self, live: Launch) -> None:
@@ -89,7 +89,7 @@ class Endings:
     def _after_exit(self, live: Launch) -> None:
         if live.state in (PREPARING, ARMED):
             why = live.complaint or "a parked process was killed from outside"
-            self.give_up(live, why)
+            self.give_up(live, why, own_fault=live.is_own_fault)
         elif live.state == RUNNING and live.tree.mains and live.has_failed:
             self.bring_down(live)
         else:

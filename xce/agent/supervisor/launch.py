@@ -111,6 +111,11 @@ class Launch:
         return self._first_failure is not None
 
     @property
+    def is_own_fault(self) -> bool:
+        """Whether what a child complained about is the task's own fault."""
+        return any(one.is_own_fault for one in self.processes)
+
+    @property
     def complaint(self) -> str:
         """What a child said that could not get ready, "" when none did."""
         return next((one.complaint for one in self.processes if one.complaint), "")

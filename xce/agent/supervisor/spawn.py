@@ -25,8 +25,11 @@ _CHANNEL = 3
 _SIGNALS = tuple(sorted(signal.valid_signals()))
 
 
+_OWN_FAULT = b"U"
+
+
 class Unpreparable(Exception):
-    """The task cannot be prepared; the text says why, for the user."""
+    """The task cannot be prepared, by its own fault; the text says why, for the user."""
 
 
 class Recipe:
@@ -105,6 +108,7 @@ class Process:
         self.channel: socket.socket | None = channel
         self.is_parked = False
         self.complaint = ""
+        self.is_own_fault = False
         self.status: int | None = None
 
     def hear(self) -> None:
@@ -120,6 +124,7 @@ class Process:
         if said[:1] == b"R":
             self.is_parked = True
         elif said:
+            self.is_own_fault = said[:1] == _OWN_FAULT
             self.complaint = said[1:].decode(errors="replace")
         else:
             self.close()
@@ -168,19 +173,19 @@ def _child(recipe: Recipe, index: int, channel: int, born: tuple[int, bool]) -> 
             crashpoint.reach("launch.before_exec")
             _run(argv, {**env, **go_env, COOKIE: env[COOKIE]})
     except Unpreparable as error:
-        _complain(str(error))
+        _complain(str(error), _OWN_FAULT)
     except OSError as error:
         _complain(f"{error.filename or 'system call'}: {error.strerror}")
     except ValueError as error:
-        _complain(f"the task cannot be understood: {error}")
+        _complain(f"the task cannot be understood: {error}", _OWN_FAULT)
     finally:
         os._exit(1)
     raise AssertionError
 
 
-def _complain(text: str) -> None:
+def _complain(text: str, mark: bytes = b"E") -> None:
     with contextlib.suppress(OSError):
-        os.write(_CHANNEL, b"E" + text.encode()[:4000])
+        os.write(_CHANNEL, mark + text.encode()[:4000])
 
 
 def _isolate(channel: int) -> None:
@@ -267,18 +272,18 @@ def _open(what: str, path: str, flags: int) -> int:
 
 
 def find_command(name: str, path: str) -> str:
-    """The file that a command's name stands for."""
+    """The file that a command's name stands for; a name that PATH does not have gives "".
+
+    What cannot be executed is found out at the exec, as a shell would, and is the job's exit
+    code 127 or 126 with a line in its error output (LSF 10.1, "Exit values").
+    """
     if "/" in name:
-        if not os.path.exists(name):
-            raise Unpreparable(f"command not found: {name}")
-        if os.path.isdir(name) or not os.access(name, os.X_OK):
-            raise Unpreparable(f"command is not executable: {name}")
         return name
     for folder in path.split(":"):
         candidate = f"{folder or '.'}/{name}"
         if os.path.isfile(candidate) and os.access(candidate, os.X_OK):
             return candidate
-    raise Unpreparable(f"command not found: {name} (PATH is {path})")
+    return ""
 
 
 def _await_go() -> dict[str, str] | None:
@@ -297,7 +302,8 @@ def _run(argv: list[str], env: dict[str, str]) -> NoReturn:
         os.execve(argv[0], argv[1:], env)
     except OSError as error:
         code = 127 if isinstance(error, FileNotFoundError) else 126
-        text = f"{argv[0]}: {error.strerror}\n"
+        why = "command not found" if not argv[0] else error.strerror
+        text = f"{argv[1]}: {why}\n"
     except ValueError as error:
         code, text = 126, f"{argv[0]}: {error}\n"
     with contextlib.suppress(OSError):

@@ -11,6 +11,7 @@ from xce.controller.core.draft import Draft
 from xce.controller.core.relations import consumers, is_over
 from xce.controller.core.rules import CLAIM_LOST, delay_us, rank_of, spend
 from xce.controller.core.starts import (
+    BAD_TASK,
     break_start,
     fail_start,
     launch_name,
@@ -55,7 +56,8 @@ def end_launch(draft: Draft, facts: LaunchEnded, host: str) -> None:
         if start.state == "OPEN":
             fail_start(draft, start.number, facts.cause_of_end or "prepare_failed", culprit)
         else:
-            break_start(draft, start.number, culprit)
+            reason = BAD_TASK if facts.cause_of_end == BAD_TASK else "start_lost"
+            break_start(draft, start.number, culprit, reason)
     _member_progress(draft, launch, _exit_of(facts, before, launch.stop_reason, host))
 
 
@@ -75,7 +77,7 @@ def lose_claim(draft: Draft, claim: int) -> None:
 
 
 def _why(facts: LaunchEnded) -> str:
-    cause = facts.cause_of_end.replace("_", " ")
+    cause = facts.message or facts.cause_of_end.replace("_", " ")
     return f"{facts.how}{f', {cause}' if cause else ''}, seen by {facts.evidence}"
 
 

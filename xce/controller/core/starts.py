@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from xce.controller.core.draft import Draft
 from xce.controller.core.state import State
 from xce.dispatch import barrier
-from xce.model.config import RetryConfig
 from xce.model.group import GroupSpec
 from xce.model.ids import claim_text, group_text, job_text
 from xce.model.job import Exit
@@ -18,6 +17,8 @@ from xce.model.records import BarrierPassed, GroupEnded, RoleReady, StartFailed,
 from xce.model.start import Launch, Start
 
 START_FAILED = "start_failed"
+BAD_TASK = "bad_task"
+NEVER_AGAIN = 1_000_000
 
 
 def names_of(state: State, start: Start) -> list[str]:
@@ -171,22 +172,25 @@ def fail_start(
     draft.open(facts, names_of(draft.state, start))
     draft.fire("start", number, "fail", reason=reason)
     text = _failure_text(reason, missing)
+    cost = NEVER_AGAIN if reason == BAD_TASK else int(spend)
     if start.group:
-        _retry_group(draft, start.group, text, spend=spend)
+        _retry_group(draft, start.group, text, cost)
     else:
         for key in start.members:
-            _retry_job(draft, key, text, spend=spend)
+            _retry_job(draft, key, text, cost)
 
 
-def break_start(draft: Draft, number: int, missing: tuple[str, ...]) -> None:
+def break_start(
+    draft: Draft, number: int, missing: tuple[str, ...], reason: str = "start_lost"
+) -> None:
     """Break a PASSED start: a launch is proven dead and had never started. No rule is asked."""
     start = draft.state.starts[number]
     if start.state != "PASSED":
         return
-    facts = StartFailed(start=number, reason="start_lost", missing=missing, broken=True)
+    facts = StartFailed(start=number, reason=reason, missing=missing, broken=True)
     draft.open(facts, names_of(draft.state, start))
-    draft.fire("start", number, "break", reason="start_lost")
-    text = _failure_text("start_lost", missing)
+    draft.fire("start", number, "break", reason=reason)
+    text = _failure_text(reason, missing)
     if not start.group:
         for key in start.members:
             draft.patch("job", key, last_failure=text)
@@ -197,7 +201,7 @@ def break_start(draft: Draft, number: int, missing: tuple[str, ...]) -> None:
     failures = group.start_failures + 1
     policy = draft.state.group_spec(group).retries
     fields = {"start_failures": failures, "last_failure": text}
-    if failures > policy.max:
+    if failures > policy.max or reason == BAD_TASK:
         draft.fire("group", group.number, "finish", verdict="EXITED", reason=START_FAILED, **fields)
     else:
         until = draft.now_us + policy.delay_us(failures)
@@ -206,37 +210,40 @@ def break_start(draft: Draft, number: int, missing: tuple[str, ...]) -> None:
 
 def retry_broken_job(draft: Draft, key: int) -> None:
     """A plain job whose passed start broke, all its launches gone: back to the queue, or over."""
+    own_fault = draft.state.starts[draft.state.jobs[key].start].reason == BAD_TASK
     draft.fire("job", key, "start_failed")
-    _retry_job(draft, key, draft.state.jobs[key].last_failure, spend=True)
+    text = draft.state.jobs[key].last_failure
+    _retry_job(draft, key, text, NEVER_AGAIN if own_fault else 1)
 
 
-def _retry_job(draft: Draft, key: int, text: str, *, spend: bool) -> None:
+def _retry_job(draft: Draft, key: int, text: str, cost: int) -> None:
+    """Back to the queue for `cost` of its retries, or over when they are used up."""
     job = draft.state.jobs[key]
     if job.state != "PENDING":
         return
     policy = draft.state.specs[job.spec].retries or draft.state.config.start_retries
-    failures = job.start_failures + (1 if spend else 0)
-    if failures > policy.max:
+    failures = job.start_failures + min(cost, 1)
+    if failures > policy.max or cost == NEVER_AGAIN:
         ended = Exit(how="none", reason=START_FAILED)
         draft.fire(
             "job", key, "end_exited", exit=ended, ended_us=draft.now_us, last_failure=text,
             start_failures=failures,
         )  # fmt: skip
         return
-    until = draft.now_us + policy.delay_us(failures) if spend else 0
+    until = draft.now_us + policy.delay_us(failures) if cost else 0
     draft.patch("job", key, start_failures=failures, last_failure=text, not_before_us=until)
 
 
-def _retry_group(draft: Draft, number: int, text: str, *, spend: bool) -> None:
+def _retry_group(draft: Draft, number: int, text: str, cost: int) -> None:
     group = draft.state.groups[number]
     if group.state != "PENDING":
         return
     policy = draft.state.group_spec(group).retries
-    failures = group.start_failures + (1 if spend else 0)
-    if failures > policy.max:
+    failures = group.start_failures + min(cost, 1)
+    if failures > policy.max or cost == NEVER_AGAIN:
         give_up(draft, number, START_FAILED, text)
         return
-    until = draft.now_us + policy.delay_us(failures) if spend else 0
+    until = draft.now_us + policy.delay_us(failures) if cost else 0
     draft.patch(
         "group", number, start_failures=failures, last_failure=text, not_before_us=until,
         pending_us=draft.now_us, start=0,
@@ -253,14 +260,6 @@ def give_up(draft: Draft, number: int, reason: str, text: str) -> None:
         "group", number, "give_up", verdict="EXITED", reason=reason, last_failure=text,
         ended_us=draft.now_us,
     )  # fmt: skip
-
-
-def retry_policy(state: State, start: Start) -> RetryConfig:
-    """How often a start of this kind is tried again."""
-    if start.group:
-        return state.group_spec(state.groups[start.group]).retries
-    own = state.specs[state.jobs[start.members[0]].spec].retries
-    return own or state.config.start_retries
 
 
 def _failure_text(reason: str, missing: tuple[str, ...]) -> str:
