@@ -1,7 +1,7 @@
 """Figures of the resource requirement language: how long a text, a tree and a match take.
 
 `cold_us` parses texts never seen before, `warm_us` one that was; `match_us` asks one host,
-`columns_us` 10,000 hosts at once. Medians of several rounds, in microseconds.
+`columns_us` 10,000 hosts at once, `columns_of_five_us` the same with five conditions. Medians of several rounds, in microseconds.
 """
 
 import argparse
@@ -15,6 +15,7 @@ from xce.resreq.columns import columns_of, matching
 
 TYPICAL = "select[mem>4000 && type==X86_64] rusage[mem=4000:ngpus_physical=2] span[ptile=4]"
 SELECT = "mem>4000 && type==X86_64"
+FIVE = "mem>4000 && swp>100 && type==X86_64 && (ut<0.5 || ncpus*200>mem/16)"
 ROUNDS = 5
 MB = 1 << 20
 
@@ -35,7 +36,8 @@ def run(argv: Sequence[str]) -> dict[str, object]:
 def _figures(texts: int, hosts: int) -> dict[str, float]:
     made = parse(TYPICAL).tree
     node = parse_select(SELECT)
-    rows = [{"mem": i * MB, "type": "X86_64" if i % 2 else "ARM"} for i in range(hosts)]
+    five = parse_select(FIVE)
+    rows = [_host(i) for i in range(hosts)]
     columns = columns_of(rows)
     seen = iter(range(10**9))
     return {
@@ -45,7 +47,13 @@ def _figures(texts: int, hosts: int) -> dict[str, float]:
         "resolve_us": _median_us(lambda: resolve(made, types=BUILT_IN), texts),
         "match_us": _median_us(lambda: match(node, rows[-1]), 10 * texts),
         "columns_us": _median_us(lambda: matching(node, columns), 100),
+        "columns_of_five_us": _median_us(lambda: matching(five, columns), 100),
     }
+
+
+def _host(i: int) -> dict[str, int | str | bool | None]:
+    kind = "X86_64" if i % 2 else "ARM"
+    return {"mem": i * MB, "swp": i * MB, "ncpus": i % 64, "ut": i % 1000, "type": kind}
 
 
 def _median_us(call: Callable[[], object], times: int) -> float:

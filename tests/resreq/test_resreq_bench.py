@@ -14,6 +14,7 @@ def test_the_benchmark_returns_figures_and_prints_nothing(
     assert isinstance(figures, dict)
     assert list(figures) == [
         *["cold_us", "warm_us", "print_us", "resolve_us", "match_us", "columns_us"],
+        "columns_of_five_us",
     ]
     assert all(value > 0 for value in figures.values())
     assert capsys.readouterr().out == ""

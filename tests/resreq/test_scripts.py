@@ -176,10 +176,10 @@ def test_every_option_that_is_not_acted_on_is_named_with_what_it_is() -> None:
 
 def test_all_options_of_the_reference_are_in_the_table() -> None:
     named = """-n -q -J -Jd -g -G -P -app -sla -Lp -w -ti -o -e -i -oo -eo -is -outdir -W -We -We+
-    -Wep -c -M -v -S -D -F -C -p -T -R -m -x -U -hostfile -H -r -rn -Q -b -t -E -Ep -k -mig -XF -L -cwd
-    -env -I -Ip -Is -ISs -K -tty -f -data -stage -B -N -u -notify -sp -aps -ar -rnc -ptl -eptl
-    -pack -json -yaml -jsdl -template -gpu -network -csm -alloc_flags -nnodes -rcacct -clusters -Zs -a
-    -wa -wt"""
+    -Wep -c -M -v -S -D -F -C -p -T -R -m -x -U -hostfile -H -r -rn -Q -b -t -E -Ep -k -mig -XF -L
+    -cwd -env -I -Ip -Is -ISs -K -tty -f -data -stage -B -N -u -notify -sp -aps -ar -rnc -ptl -eptl
+    -pack -json -yaml -jsdl -template -gpu -network -csm -alloc_flags -nnodes -rcacct -clusters
+    -Zs -a -wa -wt"""
     assert [name for name in named.split() if name not in BSUB] == []
     assert all(option.about and option.name == name for name, option in BSUB.items())
     honoured = [option for option in BSUB.values() if option.support is Support.HONOURED]

@@ -8,7 +8,6 @@ that form (division by a resource, very large products) is asked of `match`, hos
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
 from math import gcd
 
 import numpy as np
@@ -75,7 +74,7 @@ def columns_of(hosts: Sequence[Attributes]) -> HostColumns:
 
 def matching(node: tree.Expr, columns: HostColumns, types: Types = BUILT_IN) -> Mask:
     """The hosts for which the expression is known to hold."""
-    return _Reader(columns, types).truth(node).holds
+    return np.array(_Reader(columns, types).holds(node))
 
 
 def first_failing(node: tree.Expr, columns: HostColumns, types: Types = BUILT_IN) -> Integers:
@@ -86,13 +85,6 @@ def first_failing(node: tree.Expr, columns: HostColumns, types: Types = BUILT_IN
         failing = ~matching(term, columns, types) & (found == _NOTHING)
         found[failing] = index
     return found
-
-
-class _Truth(Struct, frozen=True):
-    """Where a condition is known to hold and where it is known not to."""
-
-    holds: Mask
-    fails: Mask
 
 
 class _Number(Struct, frozen=True):
@@ -116,10 +108,15 @@ _COMPARE: Mapping[str, Callable[[Integers, Integers | int], Mask]] = {
     ">=": operator.ge,
 }
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+_OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 
 class _Reader:
-    """Evaluates expressions over one set of columns."""
+    """Evaluates expressions over one set of columns.
+
+    Each condition costs one comparison and one mask: what is known to hold and what is known not
+    to are asked for one by one, and most expressions need only one of them.
+    """
 
     def __init__(self, columns: HostColumns, types: Types) -> None:
         self.columns = columns
@@ -129,42 +126,57 @@ class _Reader:
 
     # --- truth ---
 
-    def truth(self, node: tree.Expr) -> _Truth:
-        """A condition, host by host where the columns cannot tell."""
+    def holds(self, node: tree.Expr, wanted: bool = True) -> Mask:
+        """Where a condition is known to hold, or, with `wanted` false, known not to; asked host
+        by host where the columns cannot tell. The answer may be a column: it is not changed."""
         try:
-            return self._truth(node)
+            return self._holds(node, wanted)
         except _HostByHost:
-            return self._each_host(node)
+            return self._each_host(node, wanted)
 
-    def _truth(self, node: tree.Expr) -> _Truth:
+    def _holds(self, node: tree.Expr, wanted: bool) -> Mask:
         match node:
-            case tree.And():
-                parts = [self.truth(term) for term in node.terms]
-                holds = reduce(operator.and_, [part.holds for part in parts])
-                return _Truth(holds, reduce(operator.or_, [part.fails for part in parts]))
-            case tree.Or():
-                parts = [self.truth(term) for term in node.terms]
-                holds = reduce(operator.or_, [part.holds for part in parts])
-                return _Truth(holds, reduce(operator.and_, [part.fails for part in parts]))
+            case tree.And() | tree.Or():
+                join = np.logical_and if isinstance(node, tree.And) is wanted else np.logical_or
+                first, second, *rest = node.terms
+                found: Mask = join(self.holds(first, wanted), self.holds(second, wanted))
+                for term in rest:
+                    join(found, self.holds(term, wanted), out=found)
+                return found
             case tree.Not():
-                part = self.truth(node.term)
-                return _Truth(part.fails, part.holds)
+                return self.holds(node.term, not wanted)
             case tree.Defined():
                 present = self._present(node.name)
-                return _Truth(present, ~present)
+                return present if wanted else ~present
+            case tree.Infix() if len(node.ops) == 1 and node.ops[0] in _COMPARE:
+                return self._comparison(node, wanted)
             case _:
                 number = self._number(node)
                 if isinstance(number.values, int):
-                    known = (number.known, self.nowhere)
-                    return _Truth(*known) if number.values else _Truth(*known[::-1])
-                zero = number.values == 0
-                return _Truth(number.known & ~zero, number.known & zero)
+                    return number.known if bool(number.values) is wanted else self.nowhere
+                return self._and(number.known, (number.values != 0) == wanted)
 
-    def _each_host(self, node: tree.Expr) -> _Truth:
+    def _comparison(self, node: tree.Infix, wanted: bool) -> Mask:
+        first, second = node.terms
+        op = node.ops[0] if wanted else _OPPOSITE[node.ops[0]]
+        column = self._text_column(first)
+        if column is not None:
+            return self._text_holds(column, node, wanted)
+        if isinstance(first, tree.Text):
+            number = self._constant_text(first, node)
+            return number.known if bool(number.values) is wanted else self.nowhere
+        left, right = self._number(first), self._number(second)
+        return self._and(self._and(left.known, right.known), _compared(op, left, right))
+
+    def _and(self, first: Mask, second: Mask) -> Mask:
+        if first is self.everywhere:
+            return second
+        return first if second is self.everywhere else first & second
+
+    def _each_host(self, node: tree.Expr, wanted: bool) -> Mask:
         names = _names(node)
-        found = [truth(node, self._row(row, names), self.types) for row in self._rows()]
-        holds = np.array([value is True for value in found], dtype=bool)
-        return _Truth(holds, np.array([value is False for value in found], dtype=bool))
+        found = (truth(node, self._row(row, names), self.types) for row in self._rows())
+        return np.array([value is wanted for value in found], dtype=bool)
 
     def _rows(self) -> range:
         return range(self.columns.rows)
@@ -210,8 +222,9 @@ class _Reader:
             case tree.Infix():
                 return self._run(node)
             case _:
-                part = self._truth(node)
-                return _Number(part.holds.astype(np.int64), 1, part.holds | part.fails)
+                holds = self.holds(node)
+                known = holds | self.holds(node, wanted=False)
+                return _Number(holds.astype(np.int64), 1, known)
 
     def _resource(self, name: str) -> _Number:
         own = self._own_name(name)
@@ -229,14 +242,15 @@ class _Reader:
         first = node.terms[0]
         if isinstance(first, tree.Text):
             return self._constant_text(first, node)
-        if isinstance(first, tree.Name):
-            column = self.columns.texts.get(self._own_name(first.name))
-            if column is not None:
-                return self._text(first.name, column, node)
+        column = self._text_column(first)
+        if column is not None:
+            holds = self._text_holds(column, node, wanted=True)
+            known = holds | self._text_holds(column, node, wanted=False)
+            return _Number(holds.astype(np.int64), 1, known)
         left = self._number(first)
         for op, term in zip(node.ops, node.terms[1:], strict=True):
             right = self._number(term)
-            known = left.known & right.known
+            known = self._and(left.known, right.known)
             if op in _COMPARE:
                 left = _Number(_compared(op, left, right).astype(np.int64), 1, known)
             else:
@@ -265,16 +279,29 @@ class _Reader:
 
     # --- texts ---
 
-    def _text(self, name: str, column: TextColumn, node: tree.Infix) -> _Number:
-        op, right = node.ops[0], node.terms[1]
-        plain = isinstance(right, tree.Name | tree.Text)
-        if len(node.terms) > 2 or op not in _COMPARE or not plain:
-            return self._unknown()
-        word = right.name if isinstance(right, tree.Name) else right.text  # type: ignore[union-attr]
-        special = word in SPECIAL_VALUES.get(name, ())
-        answers = [_text_holds(op, text, word, special) for text in column.words]
-        table = np.array([*answers, False], dtype=np.int64)
-        return _Number(table[column.codes], 1, column.codes != _NOTHING)
+    def _text_column(self, term: tree.Expr) -> TextColumn | None:
+        if not isinstance(term, tree.Name):
+            return None
+        return self.columns.texts.get(self._own_name(term.name))
+
+    def _text_holds(self, column: TextColumn, node: tree.Infix, wanted: bool) -> Mask:
+        """Where a text compares, or does not, by the answers for the few words there are."""
+        first, right, op = node.terms[0], node.terms[1], node.ops[0]
+        assert isinstance(first, tree.Name)
+        if (
+            len(node.terms) > 2
+            or op not in _COMPARE
+            or not isinstance(right, tree.Name | tree.Text)
+        ):
+            return self.nowhere
+        word = right.name if isinstance(right, tree.Name) else right.text
+        special = word in SPECIAL_VALUES.get(first.name, ())
+        answers = [_text_holds(op, text, word, special) is wanted for text in column.words]
+        if sum(answers) == 1:
+            found: Mask = column.codes == answers.index(True)
+            return found
+        table: Mask = np.array([*answers, False], dtype=bool)
+        return table.take(column.codes)
 
     def _constant_text(self, first: tree.Text, node: tree.Infix) -> _Number:
         right = node.terms[1]
