@@ -146,7 +146,7 @@ class Ledger:
         host = taking.host
         for name, amount in taking.counters:
             if amount:
-                self.free[name][host] += sign * amount
+                self._add(name, host, sign * amount)
         for type_, bits in taking.bits:
             self.masks[type_][host] ^= bits
             self.counts[type_][host] += sign * bits.bit_count()
@@ -155,3 +155,13 @@ class Ledger:
             held.symmetric_difference_update(taking.ports)
             self.ports[host] += sign * len(taking.ports)
         self.journal.append(host)
+
+    def _add(self, name: str, host: int, amount: int) -> None:
+        """To the host's own amount, or to the pool of all hosts that see the same one."""
+        pool = self._snapshot.pools.get(name)
+        if pool is None or pool[host] < 0:
+            self.free[name][host] += amount
+            return
+        seeing = np.flatnonzero(pool == pool[host])
+        self.free[name][seeing] += amount
+        self.journal.extend(seeing.tolist())

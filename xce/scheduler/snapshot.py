@@ -32,6 +32,14 @@ USABLE = ""
 UNUSABLE = ("host_joining", "host_suspect", "host_down", "host_draining", "host_closed")
 
 
+class Observed(Struct, frozen=True, gc=False, kw_only=True):
+    """What the hosts last reported of a resource, in the type's base unit; where `known` is not
+    set nothing was reported or it is stale: unknown, never free."""
+
+    values: Column
+    known: Mask
+
+
 class RoleAsk(Struct, frozen=True, gc=False, kw_only=True):
     """One role of an ask. `jobs` are the members' keys in rank order; `ready_claim` is the name
     of the group's or role's claim that this role's `ready` names ("" for none)."""
@@ -57,7 +65,8 @@ class Ask(Struct, frozen=True, gc=False, kw_only=True):
     """A gang (`group` > 0) or a plain job (a group of one) that waits for a place.
 
     `order` is its key in the total order (order.py); equal `class_key` means equal for placement
-    in everything but the jobs' numbers. `avoid` names hosts that must not serve it.
+    in everything but the jobs' numbers and how long they have waited: `pending_us` is when they
+    began to. `avoid` names hosts that must not serve it.
     """
 
     group: int = 0
@@ -69,6 +78,7 @@ class Ask(Struct, frozen=True, gc=False, kw_only=True):
     topology: Topology = Topology()
     claims: tuple[ClaimTemplate, ...] = ()
     avoid: tuple[str, ...] = ()
+    pending_us: int = 0
 
     @property
     def label(self) -> str:
@@ -176,6 +186,9 @@ class Snapshot(Struct, frozen=True, gc=False, kw_only=True):
     the choice of ports (0 = by session number), so that a retry takes other ones. A search may
     take `search_bound` steps more than a straight placing. `known` are reasons of an earlier
     session that still hold because nothing was freed or changed since: their classes are skipped.
+    `observed` are reported values by name. `pools[name]` numbers, host for host, the pool that the
+    host sees of a shared counter (-1 for none); `free[name]` is then that pool's free amount, the
+    same on each of its hosts.
     """
 
     lsn: int = 0
@@ -193,6 +206,8 @@ class Snapshot(Struct, frozen=True, gc=False, kw_only=True):
     seed: int = 0
     search_bound: int = 4000
     known: Mapping[str, PendReason] = {}
+    observed: Mapping[str, Observed] = {}
+    pools: Mapping[str, Column] = {}
 
 
 def idle_snapshot(hosts: HostTable, pending: Sequence[Ask] = (), session: int = 1) -> Snapshot:
