@@ -1,7 +1,8 @@
 """Figures of the resource requirement language: how long a text, a tree and a match take.
 
 `cold_us` parses texts never seen before, `warm_us` one that was; `match_us` asks one host,
-`columns_us` 10,000 hosts at once, `columns_of_five_us` the same with five conditions. Medians of several rounds, in microseconds.
+`columns_us` 10,000 hosts at once, `columns_of_five_us` the same with five conditions. Medians of
+several rounds, in microseconds.
 """
 
 import argparse

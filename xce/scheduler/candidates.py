@@ -1,8 +1,8 @@
 """Which hosts and instances may serve a class at all, before anything is counted.
 
 `Workspace` is what one session works with: the snapshot, its ledger, and memos. Expressions over
-static attributes are evaluated once per host table and kept there; those that name a counter see
-what was free when the session began, and are evaluated once per session.
+static attributes are asked once per host table, of all hosts at once, and kept there; those that
+name a counter see what was free when the session began, and are asked once per session.
 """
 
 from collections.abc import Hashable, Mapping
@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from xce.model.host import Attribute
-from xce.resreq import tree
-from xce.resreq.match import match
+from xce.model.host import Attribute, Instance
 from xce.resreq.parse import parse_select
+from xce.scheduler.attributes import Rows, holding, names_of, rows_of
 from xce.scheduler.ledger import Ledger
 from xce.scheduler.snapshot import USABLE, Ask, HostTable, Mask, Snapshot
 
@@ -53,39 +52,35 @@ class Workspace:
         key = ("eligible", type_, select)
         memo = self._texts
         if key not in memo:
-            node = parse_select(select) if select else None
-            memo[key] = tuple(
-                sum(
-                    1 << number
-                    for number, instance in row.items()
-                    if node is None or self._holds(node, dict(instance.attributes))
-                )
-                for row in self.hosts.instances.get(type_, ({},) * len(self.hosts.names))
-            )
+            memo[key] = self._instances(type_, select)
         found: Masks = memo[key]
         return found
 
+    def _instances(self, type_: str, select: str) -> Masks:
+        none: Mapping[int, Instance] = {}
+        by_host = self.hosts.instances.get(type_, (none,) * len(self.hosts.names))
+        if not select:
+            return tuple(sum(1 << number for number in row) for row in by_host)
+        key = ("instances", type_)
+        if key not in self._texts:
+            attributes = [dict(each.attributes) for row in by_host for each in row.values()]
+            self._texts[key] = rows_of(attributes, self.snapshot.types)
+        found = holding(parse_select(select), self._texts[key], self.snapshot.types).tolist()
+        answers = iter(found)
+        return tuple(sum(1 << number for number in row if next(answers)) for row in by_host)
+
     def _evaluate(self, select: str) -> Mask:
         node = parse_select(select)
-        fixed = not any(name in self.snapshot.free for name in _names(node))
+        free, types = self.snapshot.free, self.snapshot.types
+        fixed = not any(name in free for name in names_of(node))
         key = ("select", select)
         if fixed and key in self._texts:
             kept: Mask = self._texts[key]
             return kept
-        rows = (self._attributes(i, fixed) for i in range(len(self.hosts.names)))
-        mask = np.array([self._holds(node, row) for row in rows], dtype=bool)
+        mask = holding(node, _static_attributes(self.snapshot), types, {} if fixed else free)
         if fixed:
             self._texts[key] = mask
         return mask
-
-    def _holds(self, node: tree.Expr, attributes: Mapping[str, Attribute]) -> bool:
-        return match(node, attributes, self.snapshot.types)
-
-    def _attributes(self, host: int, fixed: bool) -> Mapping[str, Attribute]:
-        row = _static_attributes(self.snapshot)[host]
-        if fixed:
-            return row
-        return {**row, **{name: int(column[host]) for name, column in self.snapshot.free.items()}}
 
 
 def _texts_for(snapshot: Snapshot) -> dict[Hashable, Any]:
@@ -98,13 +93,14 @@ def _texts_for(snapshot: Snapshot) -> dict[Hashable, Any]:
     return texts
 
 
-def _static_attributes(snapshot: Snapshot) -> list[dict[str, Attribute]]:
+def _static_attributes(snapshot: Snapshot) -> Rows:
     """What a host says of itself, with LSF's names for what the inventory already tells."""
     memo = _texts_for(snapshot)
     if "attributes" not in memo:
-        memo["attributes"] = [_row(snapshot, i) for i in range(len(snapshot.hosts.names))]
-    rows: list[dict[str, Attribute]] = memo["attributes"]
-    return rows
+        rows = [_row(snapshot, i) for i in range(len(snapshot.hosts.names))]
+        memo["attributes"] = rows_of(rows, snapshot.types)
+    made: Rows = memo["attributes"]
+    return made
 
 
 def _row(snapshot: Snapshot, host: int) -> dict[str, Attribute]:
@@ -117,8 +113,3 @@ def _row(snapshot: Snapshot, host: int) -> dict[str, Attribute]:
             row[f"n{type_}s"] = len(rows[host])
     row.update(table.attributes[host])
     return row
-
-
-def _names(node: tree.Expr) -> list[str]:
-    own = [node.name] if isinstance(node, tree.Name | tree.Defined) else []
-    return own + [name for child in tree.children(node) for name in _names(child)]
