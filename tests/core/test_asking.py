@@ -22,7 +22,7 @@ from tests.kit.world import World
 from xce.controller.core import commands as c
 from xce.model.actor import ADMIN, USER, Actor
 from xce.model.group import Readiness
-from xce.model.job import Spec
+from xce.model.job import ClaimTemplate, Spec
 
 ROOT = Actor(kind=USER, uid=0)
 
@@ -59,6 +59,10 @@ def test_members_are_numbered_role_by_role_behind_the_last_job() -> None:
     assert world.submit(job()) == 5
 
 
+def one_claim(**rest: Any) -> c.SubmitGroup:
+    return gang(role("a", 1, claims=(ClaimTemplate(name="d", **rest),)))
+
+
 BAD: tuple[tuple[c.Command, str, str], ...] = (
     (job(queue="nope"), "unknown_queue", "nope: No such queue."),
     (job(queue="shut"), "queue_closed", "shut: Queue has been closed."),
@@ -82,6 +86,26 @@ BAD: tuple[tuple[c.Command, str, str], ...] = (
         "invalid",
         "role a is ready by web, which is no port claim of it",
     ),
+    (
+        gang(role("a", 1, ready=Readiness(kind="x"))),
+        "invalid",
+        "role a is ready by x, which is no way to be ready",
+    ),
+    (gang(role("a", 1, run="x")), "invalid", "run: x is not one of once, host, task"),
+    (one_claim(type="nope"), "invalid", "claim d: there is no resource type nope"),
+    (one_claim(type="gpu", count=0), "invalid", "claim d: count must be from 1 to 65536"),
+    (one_claim(type="gpu", count=1 << 70), "invalid", "claim d: count must be from 1 to 65536"),
+    (
+        one_claim(type="directory", size_bytes=-5),
+        "invalid",
+        f"claim d: size must be from 0 to {1 << 60} bytes",
+    ),
+    (
+        one_claim(type="directory", size_bytes=1 << 70),
+        "invalid",
+        f"claim d: size must be from 0 to {1 << 60} bytes",
+    ),
+    (gang(role("a", 1), claims=(port(), port())), "invalid", "two claims are named rendezvous"),
 )
 
 

@@ -9,6 +9,7 @@ from xce.controller.core import commands as c
 from xce.controller.core.decide import Outcome
 from xce.model.actor import CONTROLLER
 from xce.model.config import SECOND_US
+from xce.model.host import HostFacts, InstanceFacts
 
 
 def event(world: World, name: str, what: str) -> Outcome | c.Rejection:
@@ -141,6 +142,37 @@ def test_nobody_registers_a_host_but_itself(actor: c.Actor) -> None:
     assert isinstance(answer, c.Rejection)
     assert answer.code == "not_allowed"
     assert world.state.hosts["n1"].boot_id == "n1-boot-1"
+
+
+GPU = InstanceFacts(type="gpu", name="0")
+ODD = (
+    (HostFacts(counters=(("mem", 1 << 70),)), f"counter mem must be from 0 to {1 << 60}"),
+    (HostFacts(counters=(("mem", -1),)), f"counter mem must be from 0 to {1 << 60}"),
+    (HostFacts(counters=(("mem", 1), ("mem", 2))), "a counter is named twice"),
+    (HostFacts(instances=(GPU, GPU)), "an instance is named twice"),
+    (
+        HostFacts(instances=(InstanceFacts(type="port", name="x"),)),
+        "port/x is no name for an instance",
+    ),
+    (
+        HostFacts(instances=(InstanceFacts(type="gpu", name="a/b"),)),
+        "gpu/a/b is no name for an instance",
+    ),
+    (HostFacts(ports=(5, 70_000)), "ports 5 to 70000 are no range of ports"),
+    (HostFacts(ports=(9, 5)), "ports 9 to 5 are no range of ports"),
+)
+
+
+@pytest.mark.parametrize(("facts", "why"), ODD)
+def test_a_host_that_says_what_no_session_can_work_with_is_refused(
+    facts: HostFacts, why: str
+) -> None:
+    world = lab(1)
+    command = c.RegisterHost(actor=host_actor("n9"), host="n9", boot_id="b", facts=facts)
+    answer = world.ask(command)
+    assert isinstance(answer, c.Rejection)
+    assert (answer.code, answer.message) == ("invalid", f"host n9: {why}")
+    assert list(world.state.hosts) == ["n1"]
 
 
 def test_users_do_not_drain_hosts() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from xce.controller.core import commands as c
 from xce.controller.core.draft import Draft
 from xce.controller.core.ends import end_launch, lose_claim
+from xce.controller.core.shapes import wrong_facts
 from xce.controller.core.starts import fail_start
 from xce.controller.core.state import State
 from xce.model.actor import ADMIN, HOST, OPERATOR, SYSTEM, Actor
@@ -28,6 +29,9 @@ def register_host(draft: Draft, command: c.RegisterHost) -> c.Rejection | Answer
     refused = speaks_for(command.actor, command.host)
     if refused is not None:
         return refused
+    wrong = wrong_facts(command.host, command.facts)
+    if wrong:
+        return c.Rejection(code="invalid", message=f"host {command.host}: {wrong}", field="facts")
     known = state.hosts.get(command.host)
     incarnation = state.last("incarnation") + 1
     facts = HostRegistered(

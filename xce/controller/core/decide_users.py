@@ -9,11 +9,12 @@ from xce.controller.core import commands as c
 from xce.controller.core.draft import Draft
 from xce.controller.core.ends import settle_group
 from xce.controller.core.requirements import resolve_spec
+from xce.controller.core.shapes import check_gang, check_spec
 from xce.controller.core.starts import fail_start
 from xce.controller.core.state import State, group_blob, spec_blob
 from xce.model.actor import ADMIN, Actor
 from xce.model.config import QueueConfig
-from xce.model.group import GroupSpec, RoleSpec
+from xce.model.group import RoleSpec
 from xce.model.ids import group_text, job_text
 from xce.model.job import Exit, Spec
 from xce.model.records import (
@@ -27,7 +28,6 @@ from xce.model.records import (
 from xce.model.tables import ENDED_GROUP, ENDED_JOB
 
 Answer = tuple[dict[str, Any], dict[str, bytes]]
-GROUP_MEMBERS_MAX = 16_384
 
 
 def blob_name(blob: bytes) -> str:
@@ -44,7 +44,7 @@ def submit_job(draft: Draft, command: c.SubmitJob) -> c.Rejection | Answer:
         return queue
     if isinstance(owner, c.Rejection):
         return owner
-    spec = resolve_spec(state.config, command.spec, queue)
+    spec = check_spec(state.config, command.spec) or resolve_spec(state.config, command.spec, queue)
     if isinstance(spec, c.Rejection):
         return spec
     blob = spec_blob(spec)
@@ -76,12 +76,12 @@ def submit_group(draft: Draft, command: c.SubmitGroup) -> c.Rejection | Answer:
         return queue
     if isinstance(owner, c.Rejection):
         return owner
-    wrong = _check_gang(command.spec)
+    wrong = check_gang(state.config, command.spec)
     if wrong is not None:
         return wrong
     specs: list[Spec] = []
     for role, member in zip(command.spec.roles, command.member_specs, strict=True):
-        spec = resolve_spec(state.config, member, queue)
+        spec = check_spec(state.config, member) or resolve_spec(state.config, member, queue)
         if isinstance(spec, c.Rejection):
             return structs.replace(spec, field=f"roles[{role.name}].{spec.field}")
         specs.append(spec)
@@ -131,55 +131,6 @@ def _spans(roles: tuple[RoleSpec, ...], first: int) -> tuple[RoleSpan, ...]:
         spans.append(RoleSpan(role.name, first, role.count))
         first += role.count
     return tuple(spans)
-
-
-def _check_gang(spec: GroupSpec) -> c.Rejection | None:
-    members = sum(role.count for role in spec.roles)
-    if not spec.roles:
-        return c.Rejection(code="invalid", message="a gang needs at least one role", field="roles")
-    if members > GROUP_MEMBERS_MAX:
-        return c.Rejection(
-            code="too_large",
-            message=f"the gang has {members} members; a group has at most {GROUP_MEMBERS_MAX}",
-            field="roles",
-        )
-    names = [role.name for role in spec.roles]
-    for role in spec.roles:
-        why = _wrong_role(spec, role, names)
-        if why:
-            return c.Rejection(code="invalid", message=why, field=f"roles[{role.name}]")
-    return _check_waves(spec)
-
-
-def _wrong_role(spec: GroupSpec, role: RoleSpec, names: list[str]) -> str:
-    """What is wrong with a role; the lint of a manifest says it earlier and with its place."""
-    if names.count(role.name) > 1:
-        return f"two roles are named {role.name}"
-    if not 1 <= role.min <= role.count:
-        return f"role {role.name}: min must be from 1 to {role.count}, not {role.min}"
-    unknown = [name for name in role.depends_on if name not in names]
-    if unknown:
-        return f"role {role.name} depends on {unknown[0]}, which is no role"
-    ports = [claim.name for claim in (*spec.claims, *role.claims) if claim.type == "port"]
-    if role.ready.kind == "port" and role.ready.port not in ports:
-        return f"role {role.name} is ready by {role.ready.port}, which is no port claim of it"
-    return ""
-
-
-def _check_waves(spec: GroupSpec) -> c.Rejection | None:
-    """Roles that wait for each other in a ring would never be let go."""
-    open_: set[str] = set()
-    waiting = list(spec.roles)
-    while waiting:
-        free = [role.name for role in waiting if open_.issuperset(role.depends_on)]
-        if not free:
-            ring = ", ".join(role.name for role in waiting)
-            return c.Rejection(
-                code="invalid", message=f"roles {ring} depend on each other", field="roles"
-            )
-        open_.update(free)
-        waiting = [role for role in waiting if role.name not in open_]
-    return None
 
 
 def _queue(state: State, name: str) -> QueueConfig | c.Rejection:
