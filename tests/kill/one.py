@@ -33,6 +33,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     host: str = "n1"
     jobs: int = 50
     bound_s: float = BOUND_S
+    mutant: str = ""
 
     @property
     def is_spared(self) -> bool:
@@ -60,7 +61,7 @@ def run_one(plan: Plan, *, keep: bool = False) -> Result:
     with ExitStack() as stack:
         server = _server(plan, stack)
         database = server.url("kill") if server is not None else "sqlite"
-        cluster = Cluster(folder, database=database)
+        cluster = Cluster(folder, database=database, mutant=plan.mutant)
         cluster.arm(plan.part, plan.point, plan.arrival, plan.host)
         stack.callback(cluster.kill_all)
         result = _run(plan, cluster, server, began_s)

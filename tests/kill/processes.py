@@ -19,9 +19,10 @@ import msgspec
 
 from tests.kill.client import get
 from xce.agent.settings import AgentConfig, make_folder
-from xce.ops.agents import SUPERVISOR_LOCK, holder_of
+from xce.ops.agents import SUPERVISOR_LOCK, holder_of, kill_process
 from xce.ops.config.file import read_site
 
+ROOT = Path(__file__).resolve().parents[2]
 PORTS_FIRST, PORTS_EACH, PORTS_SLOTS = 20_000, 24, 500
 CLUSTER = """cluster = "kill"
 levels = ["host"]
@@ -30,6 +31,7 @@ levels = ["host"]
 start_retries = {{max = 20, first = "1s", factor = 1, cap = "1s"}}
 failure_window = "1s"
 kill_grace = "1s"
+{policies}
 
 [[emulate.hosts]]
 name = "n%d"
@@ -69,6 +71,7 @@ class Part:
                 stdout=out,
                 stderr=out,
                 env={**os.environ, **self.env},
+                cwd=ROOT,
                 start_new_session=True,
             )
 
@@ -111,18 +114,34 @@ class Cluster:
     """A controller and its hosts in a folder of their own."""
 
     def __init__(
-        self, folder: Path, hosts: int = 3, database: str = "sqlite", slots: int = 4, gpus: int = 4
+        self,
+        folder: Path,
+        *,
+        hosts: int = 3,
+        database: str = "sqlite",
+        slots: int = 4,
+        gpus: int = 4,
+        mutant: str = "",
+        policies: str = "",
+        poll_ms: int = 5_000,
     ) -> None:
         self.folder = folder
         self.home = folder / "home"
         self.database = database
+        self._mutant = mutant
+        self._poll_ms = poll_ms
         self.counts = folder / "counts"
         self.counts.mkdir(parents=True)
         self.file = folder / "cluster.toml"
         first = PORTS_FIRST + PORTS_EACH * (os.getpid() % PORTS_SLOTS)
         self.file.write_text(
             CLUSTER.format(
-                hosts=hosts, slots=slots, gpus=gpus, first=first, last=first + PORTS_EACH - 1
+                hosts=hosts,
+                slots=slots,
+                gpus=gpus,
+                first=first,
+                last=first + PORTS_EACH - 1,
+                policies=policies,
             )
         )
         self.names = [f"n{number}" for number in range(1, hosts + 1)]
@@ -132,8 +151,13 @@ class Cluster:
         self._thread: threading.Thread | None = None
 
     def _controller(self) -> Part:
-        words = ["-m", "xce.ops.main", *self.controller_words()]
-        return Part("controller", [sys.executable, *words], self.folder / "controller.log", {})
+        words = self.python("xce.ops.main", *self.controller_words())
+        return Part("controller", words, self.folder / "controller.log", {})
+
+    def python(self, module: str, *words: str) -> list[str]:
+        """The command line that runs a module, with the fault that was planted."""
+        planted = ["tests.kill.mutant", self._mutant] if self._mutant else []
+        return [sys.executable, "-m", *planted, module, *words]
 
     def controller_words(self) -> list[str]:
         """What follows `xce`."""
@@ -148,11 +172,12 @@ class Cluster:
             token_file="",
             facts_file=str(self.folder / f"{name}.json"),
             allow_root=True,
+            poll_wait_ms=self._poll_ms,
             retry_cap_s=0.5,
         )
         facts = read_site(self.file).emulated[name]
         (self.folder / f"{name}.json").write_bytes(msgspec.json.encode(facts))
-        words = [sys.executable, "-m", "xce.agent", msgspec.json.encode(config).decode()]
+        words = self.python("xce.agent", msgspec.json.encode(config).decode())
         return Part(name, words, self.folder / f"{name}.log", {})
 
     # -- lives -------------------------------------------------------------------------------
@@ -197,6 +222,19 @@ class Cluster:
         told = get(self.home, "/v1/hosts")
         up = [one for one in told["items"] if one["liveness"] == "UP"] if told else []
         return len(up) == len(self.names)
+
+    def kill_host(self, host: str) -> None:
+        """End a host's agent and supervisor as a host's death does; neither comes back."""
+        agent = self.agents[host]
+        agent.wanted = False
+        holder = self.supervisor(host)
+        agent.kill()
+        if holder:
+            kill_process(holder)
+
+    def revive_host(self, host: str) -> None:
+        """Let a host that was killed come back."""
+        self.agents[host].wanted = True
 
     def supervisor(self, host: str) -> int:
         """The pid of a host's supervisor; 0 when there is none."""

@@ -2,8 +2,8 @@
 
 The fold goes over the *exported* log, so that what is judged is what anybody could read. It keeps
 what marks are compared with: when each launch was let go, which starts failed before their pass,
-how often each job ended, what broke. `held_twice` is the judge's own count of holdings, made from
-allocations and claims alone.
+how often each job ended, what broke, where two gangs were whole at once (`shared`). `held_twice`
+is the judge's own count of holdings, made from allocations and claims alone.
 """
 
 from collections.abc import Iterator
@@ -46,6 +46,7 @@ class Tale:
         self.starts_of: dict[int, list[int]] = {}
         self.leaders = 0
         self.refused: list[str] = []
+        self.shared: list[int] = []
 
     @property
     def digest(self) -> str:
@@ -57,15 +58,29 @@ class Tale:
         apply(self.state, record)
         self._note(record)
         self._note_changes(record)
-        for wrong in self._wrong():
+        if len(self._whole_gangs()) > 1:
+            self.shared.append(record.lsn)
+        for wrong in self._wrong(record):
             self.faults.append(f"lsn {record.lsn} {record.kind}: {wrong}")
 
-    def _wrong(self) -> Iterator[str]:
+    def _whole_gangs(self) -> list[int]:
+        """Gangs that hold something and of which no member has ended since."""
+        jobs = [self.state.jobs[one.job] for one in self.state.allocations.values()]
+        groups = {job.group for job in jobs if job.group}
+        return [number for number in groups if not self._has_finished(number)]
+
+    def _has_finished(self, number: int) -> bool:
+        members = self.state.groups[number].members()
+        return any(self.state.jobs[key].state not in ("STARTING", "RUNNING") for key in members)
+
+    def _wrong(self, record: Record) -> Iterator[str]:
         try:
             check(self.state)
         except Broken as broken:
             yield str(broken)
         yield from held_twice(self.state)
+        if record.kind == "BarrierPassed":
+            yield from not_there(self.state, record.body.start)  # type: ignore[attr-defined]
 
     def _note(self, record: Record) -> None:
         body = record.body
@@ -97,6 +112,23 @@ class Tale:
                 self.ends[int(change.key)] = self.ends.get(int(change.key), 0) + 1
             elif change.what == "group" and state in ENDED_GROUP:
                 self.group_ends[int(change.key)] = self.group_ends.get(int(change.key), 0) + 1
+
+
+def not_there(state: State, number: int) -> Iterator[str]:
+    """What a start that passes just now did not have."""
+    start = state.starts[number]
+    launches = [state.launches[one] for one in start.launches]
+    attachments = [state.attachments[one] for one in start.attachments]
+    for launch in launches:
+        if launch.state != "ARMED":
+            yield f"start {number} passed, launch {launch.number} is {launch.state}"
+    for attached in attachments:
+        if attached.state != "READY":
+            yield f"start {number} passed, attachment {attached.number} is {attached.state}"
+    for name in sorted({one.host for one in (*launches, *attachments)}):
+        host = state.hosts[name]
+        if host.liveness != "UP" or host.reconciled_epoch != state.epoch:
+            yield f"start {number} passed, host {name} is {host.liveness}, not asked in this epoch"
 
 
 def held_twice(state: State) -> Iterator[str]:

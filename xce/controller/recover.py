@@ -13,6 +13,7 @@ from xce.controller.core.encode import decode, key_of
 from xce.controller.core.state import Key, State
 from xce.controller.cuts import TABLE_OF, Cutter
 from xce.model.records import Record
+from xce.wal.codec import blob_name
 from xce.wal.port import Log, LogCorrupt
 
 CHUNK = 2_000
@@ -85,16 +86,23 @@ def blob_names(record: Record) -> list[str]:
 def _intern(log: Log, state: State, names: Iterable[str]) -> None:
     """Specs, then the scripts and environments that they name."""
     wanted = {name for name in names if name and not state.knows(name)}
-    found = log.blobs(sorted(wanted))
-    for name in sorted(found):
-        state.intern(name, found[name])
+    _take(log, state, wanted)
     inner = set()
     for name in wanted & set(state.specs):
         spec = state.specs[name]
         inner |= {text for text in (spec.script, spec.environment) if text}
-    missing = sorted(name for name in inner if not state.knows(name))
-    for name, text in sorted(log.blobs(missing).items()):
-        state.intern(name, text)
+    _take(log, state, {name for name in inner if not state.knows(name)})
+
+
+def _take(log: Log, state: State, names: set[str]) -> None:
+    """Read blobs; each must be there and be what its name says."""
+    found = log.blobs(sorted(names))
+    for name in sorted(names):
+        if name not in found:
+            raise LogCorrupt(f"the text {name}, which a record names, is missing")
+        if blob_name(found[name]) != name:
+            raise LogCorrupt(f"the text {name} does not have the content that its name says")
+        state.intern(name, found[name])
 
 
 def answer_body(body: bytes) -> dict[str, object]:
