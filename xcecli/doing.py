@@ -13,7 +13,7 @@ import time
 
 from xcecli import say
 from xcecli.say import Failure
-from xcecli.wire import Place, call
+from xcecli.wire import Place, call, working_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def new_key() -> str:
 def submit(values: dict[str, Any], words: list[str]) -> int:
     """Submit a command or a script."""
     values, script = _with_script(values, words)
+    _refuse_bytes(values, words)
     place = place_of(values)
     key = new_key()
     unsure = (
@@ -83,6 +84,17 @@ def submit(values: dict[str, Any], words: list[str]) -> int:
         out = sys.stderr if values.get("wait") else sys.stdout
         print(f"Job <{told['job']}> is submitted to {which} <{told['queue']}>.", file=out)
     return wait_for(place, "jobs", told["job"]) if values.get("wait") else say.OK
+
+
+def _refuse_bytes(values: dict[str, Any], words: list[str]) -> None:
+    """What is no text cannot travel."""
+    if not all(map(_is_text, words)):
+        what = "a word of the command"
+    elif odd := next((name for name, value in values.items() if not _is_text(str(value))), ""):
+        what = f"--{odd}"
+    else:
+        return
+    raise Failure(f"{what} is not UTF-8. Job not submitted.", say.REFUSED)
 
 
 def _with_script(values: dict[str, Any], words: list[str]) -> tuple[dict[str, Any], str]:
@@ -109,7 +121,8 @@ def _with_script(values: dict[str, Any], words: list[str]) -> tuple[dict[str, An
 
 def body_of(values: dict[str, Any], words: list[str], script: str) -> dict[str, Any]:
     """The body of POST /v1/jobs."""
-    cwd = os.path.abspath(values.get("cwd") or os.getcwd())
+    cwd = os.path.join(working_directory(), values.get("cwd") or "")
+    cwd = os.path.abspath(cwd)
     umask = os.umask(0o077)
     os.umask(umask)
     body = {"cwd": cwd, "umask": umask, "env": environment(values.get("env") or "all")}
@@ -168,7 +181,7 @@ def jobs(values: dict[str, Any], words: list[str]) -> int:
     if words:
         items = []
         for word in words:
-            status, told = call(place, "GET", f"/v1/jobs/{quoted(word)}")
+            status, told = call(place, "GET", f"/v1/jobs/{named(word)}")
             if status < 300:
                 items.append(told)
                 continue
@@ -211,6 +224,13 @@ def _query(values: dict[str, Any]) -> str:
         parts.append("all=true")
     parts += [f"{name}={quoted(str(values[name]))}" for name in _FILTERS if name in values]
     return f"?{'&'.join(parts)}" if parts else ""
+
+
+def named(word: str) -> str:
+    """An id as part of a URL; an empty one would name the whole list."""
+    if not word:
+        raise Failure("an id is empty", say.USAGE, "a job is like 12, a gang like g7")
+    return quoted(word)
 
 
 def quoted(text: str) -> str:
@@ -261,7 +281,7 @@ def kill(values: dict[str, Any], words: list[str]) -> int:
     told_all = []
     for word in words:
         kind = "groups" if word.startswith("g") else "jobs"
-        path = f"/v1/{kind}/{quoted(word)}/kill"
+        path = f"/v1/{kind}/{named(word)}/kill"
         unsure = f"whether {word} is being ended is not known; look with `xcecli jobs -a`"
         status, told = call(place, "POST", path, key=new_key(), unsure=unsure)
         if status >= 300:
@@ -286,7 +306,7 @@ def wait_for(place: Place, kind: str, name: str, limit_s: float = 0.0) -> int:
     while True:
         left = POLL_S if end is None else max(0.0, min(POLL_S, end - time.monotonic()))
         try:
-            status, told = call(place, "GET", f"/v1/{kind}/{quoted(name)}/wait?timeout={left:.3f}")
+            status, told = call(place, "GET", f"/v1/{kind}/{named(name)}/wait?timeout={left:.3f}")
         except Failure as failure:
             now = time.monotonic()
             lost_since = lost_since or now

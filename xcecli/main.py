@@ -9,12 +9,13 @@ import os
 import sys
 
 from xcecli import fast
-from xcecli.say import INTERRUPTED, OK, Failure, tell_failure
+from xcecli.say import FAILED, INTERRUPTED, OK, Failure, tell_failure
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command line; its exit code."""
     words = sys.argv[1:] if argv is None else argv
+    _streams()
     try:
         code = fast.run(words)
         if code is None:
@@ -29,9 +30,29 @@ def main(argv: list[str] | None = None) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output has gone; nothing is left to say, also not at the exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return OK
+    except OSError as error:
+        _drop_output()
+        what = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
+        tell_failure(Failure(what))
+        return FAILED
     return code
+
+
+def _streams() -> None:
+    """Streams that were closed before we began are nothing; what a terminal's character set
+    lacks is written as an escape."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - as long as the process
+        elif mode == "w" and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _drop_output() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

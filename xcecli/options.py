@@ -118,6 +118,9 @@ KILL = Command(
   xcecli kill 12 13 g7""",
 )
 
+# A number with more digits is left to click, which says that it is none.
+DIGITS_MAX = 18
+
 FAST = {"submit": SUBMIT, "jobs": JOBS, "kill": KILL}
 
 Values = dict[str, object]
@@ -166,7 +169,7 @@ def _keep(option: Option, given: str | None, values: Values) -> bool:
         values[option.field] = True
     elif option.kind == "int":
         text = given or ""
-        if not text.isascii() or not text.isdigit():
+        if not text.isascii() or not text.isdigit() or len(text) > DIGITS_MAX:
             return False
         values[option.field] = int(text)
     elif option.kind == "list":

@@ -1,5 +1,7 @@
 """What the command says: refusals with a caret, tables, times. Results go to stdout, talk to
-stderr; colour only on a terminal and never with NO_COLOR. Standard library only.
+stderr; colour only on a terminal and never with NO_COLOR. What others wrote (names, paths,
+commands) is shown with everything that could move a terminal's cursor escaped. Standard library
+only.
 """
 
 from __future__ import annotations
@@ -45,11 +47,22 @@ def exit_code_of(status: int) -> int:
 
 def failure_of(status: int, body: dict[str, Any], tail: str = "") -> Failure:
     """The failure that a problem is; `tail` is what it means here ("Job not submitted.")."""
-    detail = str(body.get("detail") or f"the controller answered {status}")
+    detail = line(str(body.get("detail") or f"the controller answered {status}"))
     message = f"{detail.rstrip('.')}. {tail}" if tail else detail
     text, column = str(body.get("text") or ""), int(body.get("column") or 0)
     lines = caret(text, column) if text and column else ""
-    return Failure(message, exit_code_of(status), str(body.get("hint") or ""), lines)
+    return Failure(message, exit_code_of(status), line(str(body.get("hint") or "")), lines)
+
+
+def line(text: str) -> str:
+    """The text as one line that a terminal shows and does not obey."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else _escaped(char) for char in text)
+
+
+def _escaped(char: str) -> str:
+    return repr(char)[1:-1] if char != "\t" else " "
 
 
 def caret(text: str, column: int, width: int = 1) -> str:
@@ -65,12 +78,13 @@ def caret(text: str, column: int, width: int = 1) -> str:
 
 def tell(message: str) -> None:
     """Talk."""
-    print(message, file=sys.stderr)
+    print("\n".join(map(line, message.split("\n"))), file=sys.stderr)
 
 
 def tell_failure(failure: Failure) -> None:
     """A refusal: the message, the place, the cure."""
-    tell(paint(failure.message, "31"))
+    said = "\n".join(map(line, failure.message.split("\n")))
+    print(paint(said, "31"), file=sys.stderr)
     if failure.lines:
         tell(failure.lines)
     if failure.hint:
@@ -103,16 +117,14 @@ def table(columns: tuple[tuple[str, int], ...], rows: list[list[str]], *, wide: 
     """Rows under their heads. A column has a width; longer values keep their tail behind a `*`,
     a width of 0 cuts nothing. Wide, every column is as wide as its longest value."""
     heads = [head for head, _ in columns]
+    rows = [[line(cell) for cell in row] for row in rows]
     if wide:
         widths = [max(len(cell) for cell in column) for column in zip(heads, *rows, strict=True)]
     else:
         widths = [width for _, width in columns]
-    lines = [heads, *rows]
     return "\n".join(
-        " ".join(
-            _cell(cell, width, wide) for cell, width in zip(line, widths, strict=True)
-        ).rstrip()
-        for line in lines
+        " ".join(_cell(cell, width, wide) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in [heads, *rows]
     )
 
 

@@ -17,13 +17,13 @@ from xcecli.commands.cluster import claim, hosts, instances, queues
 from xcecli.commands.groups import group
 from xcecli.commands.jobs import explain, history, job, logs, wait
 from xcecli.commands.shape import CONTEXT, Family, epilog
-from xcecli.options import JOBS, KILL, SUBMIT, Command
+from xcecli.options import DIGITS_MAX, JOBS, KILL, SUBMIT, Command
 
 Act = Callable[[dict[str, Any], list[str]], int]
 
 _KINDS: dict[str, dict[str, Any]] = {
     "flag": {"is_flag": True},
-    "int": {"type": click.IntRange(min=0)},
+    "int": {"type": click.IntRange(min=0, max=10**DIGITS_MAX)},
     "list": {"multiple": True},
     "text": {},
 }

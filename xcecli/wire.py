@@ -14,7 +14,7 @@ import os
 import socket
 import time
 
-from xcecli.say import NOT_ALLOWED, UNREACHABLE, USAGE, Failure
+from xcecli.say import FAILED, NOT_ALLOWED, UNREACHABLE, USAGE, Failure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +24,11 @@ CONNECT_S = 5.0
 ANSWER_S = 90.0
 PATIENCE_S = 12.0
 SOCKET, TOKEN = "api.sock", "token"
+LOOPBACK = ("127.0.0.1", "localhost")
+PORT_MAX = 65_535
+
+
+_HEX = frozenset(b"0123456789abcdefABCDEF")
 
 
 class Lost(Exception):
@@ -54,8 +59,14 @@ class Place:
     def _tcp(self, url: str, home: str) -> None:
         scheme, _, rest = url.partition("://")
         host, _, port = rest.rstrip("/").rpartition(":")
-        if scheme != "http" or not host or not port.isdigit():
+        fits = port.isascii() and port.isdigit() and len(port) <= 5 and int(port) <= PORT_MAX
+        if scheme != "http" or not host or not fits:
             raise Failure(f"XCE_URL: {url!r} is neither http://HOST:PORT nor unix:PATH", USAGE)
+        if host not in LOOPBACK:
+            # The token would travel in plain text, to whoever answers there.
+            raise Failure(
+                f"XCE_URL: {host} is not this machine", USAGE, "use http://127.0.0.1:PORT"
+            )
         self.host, self.port = host, int(port)
         self.token = os.environ.get("XCE_TOKEN", "") or _token(os.path.join(home, TOKEN))
 
@@ -75,8 +86,16 @@ class Place:
         return sock
 
 
+def working_directory() -> str:
+    """Where we are; a directory that was removed under us is told."""
+    try:
+        return os.getcwd()
+    except OSError as error:
+        raise Failure(f"the current directory is gone: {error.strerror}", FAILED) from None
+
+
 def _home() -> str:
-    here = os.path.join(os.getcwd(), ".xce")
+    here = os.path.join(working_directory(), ".xce")
     return here if os.path.isdir(here) else os.path.expanduser("~/.xce")
 
 
@@ -88,6 +107,8 @@ def _token(path: str) -> str:
         return ""
     except PermissionError:
         raise Failure(f"{path} may not be read by you; set XCE_TOKEN", NOT_ALLOWED) from None
+    except (OSError, UnicodeDecodeError):
+        raise Failure(f"{path} holds no token", FAILED) from None
 
 
 def exchange(
@@ -106,11 +127,19 @@ def exchange(
     with place.connect() as sock:
         sock.settimeout(ANSWER_S)
         try:
-            sock.sendall(head + b"\r\n\r\n" + body)
+            _send(sock, head + b"\r\n\r\n" + body)
             answer = _read(sock)
         except OSError as error:
             raise Lost(error.strerror or str(error)) from None
     return _parsed(answer)
+
+
+def _send(sock: socket.socket, request: bytes) -> None:
+    """A refusal may come before all is sent: then it is what is read next."""
+    try:
+        sock.sendall(request)
+    except (BrokenPipeError, ConnectionResetError):
+        return
 
 
 def _read(sock: socket.socket) -> bytes:
@@ -142,9 +171,10 @@ def _unchunked(body: bytes) -> bytes:
     parts: list[bytes] = []
     while True:
         size, mark, rest = body.partition(b"\r\n")
-        if not mark:
+        digits = size.split(b";")[0].strip()
+        if not mark or not 0 < len(digits) <= 8 or not set(digits) <= _HEX:
             raise Lost("the answer broke off")
-        length = int(size.split(b";")[0], 16)
+        length = int(digits, 16)
         if length == 0:
             return b"".join(parts)
         if len(rest) < length + 2:
@@ -183,11 +213,14 @@ def call(
 
 def _decoded(status: int, told: bytes) -> Any:
     try:
-        return json.loads(told) if told else {}
-    except ValueError:
+        body = json.loads(told) if told else {}
+    except (ValueError, RecursionError):
+        body = None
         if status >= 500:
             return {"detail": f"the controller failed ({status}); its log says why"}
-        raise Failure("what answered is no XCE controller", UNREACHABLE) from None
+    if not isinstance(body, dict):
+        raise Failure("what answered is no XCE controller", UNREACHABLE)
+    return body
 
 
 def _unreached(place: Place, why: str) -> Failure:

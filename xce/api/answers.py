@@ -60,7 +60,7 @@ def cursor_of(text: str) -> int:
     """The number that a cursor stands for."""
     if not text:
         return 0
-    if not text.isdigit() or len(text) > 18:
+    if not (text.isascii() and text.isdigit()) or len(text) > 18:
         raise Problem("bad_request", "cursor: one that a list gave", pointer="/cursor")
     return int(text)
 

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from xce import __version__
 from xce.api.gate import Doors, Gate
 from xce.api.ports import Engine
-from xce.api.problem import Problem
+from xce.api.problem import Problem, broken
 from xce.api.routes.agents import AgentRoutes
 from xce.api.routes.cluster import ClusterRoutes
 from xce.api.routes.groups import GroupRoutes
@@ -35,7 +35,9 @@ _AGENT = re.compile(r"/v1/agents/([A-Za-z0-9_.-]{1,255})/(register|poll|reports)
 def make_app(engine: Engine, doors: Doors) -> ASGIApp:
     """The whole application over one engine."""
     jobs, agents = JobRoutes(engine), AgentRoutes(engine)
-    api = FastAPI(title="XCE", version=__version__, docs_url=None, redoc_url=None)
+    api = FastAPI(
+        title="XCE", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False
+    )
     for router in (
         jobs.router(),
         GroupRoutes(engine).router(),
@@ -49,6 +51,7 @@ def make_app(engine: Engine, doors: Doors) -> ASGIApp:
     api.add_exception_handler(Problem, _problem)
     api.add_exception_handler(RequestValidationError, _misfit)
     api.add_exception_handler(HTTPException, _http)
+    api.add_exception_handler(Exception, _broken)
     hot = {"register": agents.register, "poll": agents.poll, "reports": agents.reports}
     return Gate(Hot(api, jobs.submit, hot), doors)
 
@@ -93,11 +96,16 @@ async def _misfit(_: Request, error: Exception) -> Response:
 
 
 async def _http(request: Request, error: Exception) -> Response:
+    """No such place or verb. The path is the one that was routed, never one made from `Host`."""
     if not isinstance(error, HTTPException):
         raise error
+    path = request.scope["path"]
     if error.status_code == 404:
-        return Problem("not_found", f"there is nothing at {request.url.path}").response()
-    problem = Problem("bad_request", f"{request.method} {request.url.path}: {error.detail}")
-    response = problem.response()
-    response.status_code = error.status_code
-    return response
+        return Problem("not_found", f"there is nothing at {path}").response()
+    code = "method_not_allowed" if error.status_code == 405 else "bad_request"
+    return Problem(code, f"{request.method} {path}: {error.detail}").response()
+
+
+async def _broken(_: Request, error: Exception) -> Response:
+    """A fault of ours: the gate writes it down, the asker hears that it was one."""
+    return broken(error).response()

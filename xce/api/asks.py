@@ -1,7 +1,6 @@
 """From bodies of requests to commands: shapes, defaults, blobs and idempotency.
 
-A body is judged here only as far as its shape goes; whether a queue exists or a requirement can
-be met is decided by the controller. Environments and scripts become blobs, named by the hash of
+Environments and scripts become blobs, named by the hash of
 their bytes, so that a thousand jobs of one shell share one.
 """
 
@@ -11,54 +10,27 @@ from hashlib import blake2b
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 from starlette.requests import Request as HttpRequest
 
+from xce.api.bodies import (
+    NAME_CHARACTERS_MAX,
+    GroupRequest,
+    JobRequest,
+    judge_job,
+    judge_origin,
+)
 from xce.api.gate import ACTOR, PEER_GID
 from xce.api.problem import Problem, faulty
 from xce.controller.core.commands import Request, SubmitGroup, SubmitJob
 from xce.model.actor import Actor
 from xce.model.config import Config
-from xce.model.job import ONCE, PER_HOST, PER_TASK, Spec
+from xce.model.job import Spec
 from xce.model.manifest import Fault, ManifestError, Origin, resolve
 from xce.model.manifest.rules import claims_of
 from xce.resreq import ResreqError, parse_select
 from xce.wal.codec import blob_name
 
 KEY_CHARACTERS_MAX = 200
-TASKS_MAX = 65_536
-PRIORITY_MAX = 1_000
-NAME_CHARACTERS_MAX = 4_094
-
-
-class JobRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Body of POST /v1/jobs. `command` is an argument vector, or `script` a shell script.
-    `env` is the whole environment of the job; None is an empty one."""
-
-    command: tuple[str, ...] = ()
-    script: str = ""
-    name: str = ""
-    queue: str = ""
-    priority: int = -1
-    tasks: int = 1
-    resreq: str = ""
-    run: str = ONCE
-    cwd: str = "/"
-    env: dict[str, str] | None = None
-    umask: int = 0o022
-    stdin: str = ""
-    stdout: str = ""
-    stderr: str = ""
-    held: bool = False
-
-
-class GroupRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Body of POST /v1/groups: a manifest (contract: The gang manifest) and its origin."""
-
-    manifest: Any
-    cwd: str = "/"
-    env: dict[str, str] | None = None
-    umask: int = 0o022
 
 
 _JOB = msgspec.json.Decoder(JobRequest)
@@ -81,6 +53,8 @@ def decoded(decoder: "msgspec.json.Decoder[Any]", body: bytes) -> Any:
         raise Problem("invalid", what, pointer=place.replace(".", "/")) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Problem("bad_request", f"the body is not JSON: {error}") from None
+    except RecursionError:
+        raise Problem("bad_request", "the body is nested too deep") from None
 
 
 def request_of(http: HttpRequest, body: bytes, part: str = "") -> Request:
@@ -90,7 +64,7 @@ def request_of(http: HttpRequest, body: bytes, part: str = "") -> Request:
         return Request()
     if len(key) > KEY_CHARACTERS_MAX or not key.isascii() or not key.isprintable():
         raise Problem("bad_request", "Idempotency-Key: up to 200 printable ASCII characters")
-    digest = blake2b(f"{http.method} {http.url.path}\n".encode() + body, digest_size=16)
+    digest = blake2b(f"{http.method} {http.scope['path']}\n".encode() + body, digest_size=16)
     return Request(key=f"{key}{part}", digest=digest.hexdigest())
 
 
@@ -98,7 +72,7 @@ def submit_job(http: HttpRequest, body: bytes, part: str = "") -> SubmitJob:
     """The command that a POST /v1/jobs asks for."""
     asked: JobRequest = decoded(_JOB, body)
     actor = actor_of(http)
-    _judge(asked)
+    judge_job(asked)
     blobs: dict[str, bytes] = {}
     spec = Spec(
         command=asked.command,
@@ -132,7 +106,7 @@ def submit_group(http: HttpRequest, body: bytes, config: Config) -> SubmitGroup:
     """The command that a POST /v1/groups asks for."""
     asked: GroupRequest = decoded(_GROUP, body)
     actor = actor_of(http)
-    _judge_origin(asked)
+    judge_origin(asked)
     blobs: dict[str, bytes] = {}
     origin = Origin(
         cwd=asked.cwd,
@@ -161,9 +135,6 @@ def environment(blobs: dict[str, bytes], env: dict[str, str] | None) -> str:
     NUL; "" for none."""
     if not env:
         return ""
-    for name, value in env.items():
-        if not name or "=" in name or "\0" in name or "\0" in value:
-            raise Problem("invalid", f"{name[:40]!r} is no variable", pointer="/env")
     text = "".join(f"{name}={value}\0" for name, value in sorted(env.items()))
     return _blob(blobs, text.encode())
 
@@ -191,37 +162,15 @@ def _file(path: str) -> str:
 def _short(asked: JobRequest) -> str:
     """What a job without a name is called: its command."""
     if asked.command:
-        return " ".join(asked.command)[:NAME_CHARACTERS_MAX]
+        return _printable(" ".join(asked.command)[:NAME_CHARACTERS_MAX])
     lines = (line.strip() for line in asked.script.splitlines())
-    return next((line for line in lines if line and not line.startswith("#")), "script")[:80]
+    line = next((line for line in lines if line and not line.startswith("#")), "script")
+    return _printable(line[:80])
 
 
-def _judge(asked: JobRequest) -> None:
-    _judge_origin(asked)
-    if not asked.command and not asked.script.strip():
-        raise Problem("invalid", "No command is specified", pointer="/command")
-    if asked.command and asked.script:
-        raise Problem("invalid", "a command or a script, not both", pointer="/script")
-    if any("\0" in word for word in asked.command):
-        raise Problem("invalid", "a word of the command holds a NUL", pointer="/command")
-    if not 1 <= asked.tasks <= TASKS_MAX:
-        raise Problem("invalid", f"tasks: a number from 1 to {TASKS_MAX}", pointer="/tasks")
-    if asked.run not in (ONCE, PER_HOST, PER_TASK):
-        raise Problem("invalid", "run: once, host or task", pointer="/run")
-    if not -1 <= asked.priority <= PRIORITY_MAX:
-        raise Problem("invalid", f"priority: from 0 to {PRIORITY_MAX}", pointer="/priority")
-    if len(asked.name) > NAME_CHARACTERS_MAX or not asked.name.isprintable():
-        raise Problem("invalid", "Bad job name", pointer="/name")
-    if "[" in asked.name:
-        raise Problem(
-            "unsupported",
-            "job arrays are not supported by this version",
-            pointer="/name",
-            hint="submit one job per index",
-        )
-    for field in ("stdin", "stdout", "stderr"):
-        if "\0" in getattr(asked, field):
-            raise Problem("invalid", f"{field} holds a NUL", pointer=f"/{field}")
+def _printable(text: str) -> str:
+    """A name is one line for people: what would move a terminal's cursor becomes a blank."""
+    return "".join(char if char.isprintable() else " " for char in text)
 
 
 def _judge_selects(manifest: dict[str, Any]) -> None:
@@ -240,10 +189,3 @@ def _judge_selects(manifest: dict[str, Any]) -> None:
                 column=error.column,
             )
             raise faulty((fault,)) from None
-
-
-def _judge_origin(asked: JobRequest | GroupRequest) -> None:
-    if not asked.cwd.startswith("/") or "\0" in asked.cwd:
-        raise Problem("invalid", "cwd: an absolute path", pointer="/cwd")
-    if not 0 <= asked.umask <= 0o777:
-        raise Problem("invalid", "umask: from 0 to 0o777", pointer="/umask")

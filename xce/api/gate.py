@@ -4,17 +4,22 @@ On the unix socket the kernel says who asks (the peer's uid, put into the scope 
 elsewhere a bearer token does. Uid 0 and the server's own uid are admins. Any local user and any
 web page can reach a loopback port, so requests with an `Origin`, from another site, or for a
 `Host` that is not this machine are refused before anything else is looked at. Bodies are counted
-while they come in. The actor is handed on in the scope's state.
+while they come in. The actor is handed on in the scope's state. A refusal closes the connection:
+what else comes on it was not asked for. A fault behind the gate is logged and told as one.
 """
 
 import hmac
+import logging
 from collections.abc import Callable, Mapping
 
 from msgspec import Struct
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from xce.api.problem import Problem
+from xce.api.problem import Problem, broken
 from xce.model.actor import ADMIN, HOST, OPERATOR, USER, Actor
+
+log = logging.getLogger("xce.api")
 
 ACTOR, PEER_UID, PEER_GID = "actor", "peer_uid", "peer_gid"
 
@@ -49,15 +54,35 @@ class Gate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = {name: value for name, value in scope["headers"] if name in _KEPT}
+        answer = _Answer(send)
         try:
+            headers = _kept(scope)
             path = scope["path"]
             _guard(scope, headers)
             scope["state"][ACTOR] = self._actor(scope, headers, path)
             capped = _capped(receive, headers, path)
-            await self._app(scope, capped, send)
         except Problem as problem:
-            await problem.response()(scope, receive, send)
+            await self._refuse(problem, scope, receive, send)
+            return
+        try:
+            await self._app(scope, capped, answer)
+        except Problem as problem:
+            if problem.code == "too_large":
+                await self._refuse(problem, scope, receive, send)
+            else:
+                await problem.response()(scope, receive, send)
+        except ClientDisconnect:
+            # Who asked has gone before the body was whole: nothing was done, nobody to tell.
+            return
+        except Exception as error:
+            log.exception("%s %s failed", scope["method"], path[:200])
+            if not answer.begun:
+                await broken(error).response()(scope, receive, send)
+
+    async def _refuse(self, problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:
+        response = problem.response()
+        response.headers["connection"] = "close"
+        await response(scope, receive, send)
 
     def _actor(self, scope: Scope, headers: Mapping[bytes, bytes], path: str) -> Actor | None:
         actor = self._who(scope, headers)
@@ -92,12 +117,35 @@ class Gate:
         return Actor(kind=OPERATOR if uid in self._doors.operators() else USER, uid=uid)
 
 
+class _Answer:
+    """Passes an answer on and knows whether one has begun."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.begun = False
+
+    async def __call__(self, message: Message) -> None:
+        self.begun = True
+        await self._send(message)
+
+
+def _kept(scope: Scope) -> dict[bytes, bytes]:
+    """The headers that are judged. One that is there twice would let two readers see two things."""
+    found: dict[bytes, bytes] = {}
+    for name, value in scope["headers"]:
+        if name in _KEPT:
+            if name in found:
+                raise Problem("bad_request", f"the header {name.decode()} is there twice")
+            found[name] = value
+    return found
+
+
 def _same(word: bytes, token: str) -> bool:
     return bool(token) and hmac.compare_digest(word.strip(), token.encode())
 
 
 def _guard(scope: Scope, headers: Mapping[bytes, bytes]) -> None:
-    if headers.get(b"origin") or headers.get(b"sec-fetch-site", b"none") not in (
+    if b"origin" in headers or headers.get(b"sec-fetch-site", b"none") not in (
         b"none",
         b"same-origin",
     ):

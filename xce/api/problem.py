@@ -2,7 +2,8 @@
 
 Every refusal has a stable `code`, one sentence in `detail`, and where they apply `pointer` (the
 field at fault), `line`, `column`, `text` (what the column is in) and `hint`. A `Problem` is
-raised by routes and turned into an answer at the edge; it is never a stack trace.
+raised by routes and turned into an answer at the edge; it is never a stack trace. What somebody
+sent is given back cut, never whole.
 """
 
 from collections.abc import Iterable
@@ -22,6 +23,7 @@ STATUS = {
     "not_authenticated": 401,
     "not_allowed": 403,
     "not_found": 404,
+    "method_not_allowed": 405,
     "conflict": 409,
     "finished": 409,
     "already_finished": 409,
@@ -29,11 +31,14 @@ STATUS = {
     "gone": 410,
     "too_large": 413,
     "wrong_media": 415,
+    "headers_too_large": 431,
+    "internal": 500,
     "busy": 503,
     "not_leading": 503,
     "outcome_unknown": 503,
 }
 _REFUSED = 422
+SHOWN_CHARACTERS_MAX = 1_000
 
 
 class Problem(Exception):
@@ -41,8 +46,11 @@ class Problem(Exception):
 
     def __init__(self, code: str, detail: str, **members: Any) -> None:
         super().__init__(detail)
-        self.code, self.detail = code, detail
+        self.code, self.detail = code, cut(detail)
         self.members = {key: value for key, value in members.items() if value}
+        for name in ("hint", "pointer"):
+            if name in self.members:
+                self.members[name] = cut(str(self.members[name]))
 
     @property
     def status(self) -> int:
@@ -66,6 +74,18 @@ class Problem(Exception):
         if self.status == 401:
             headers = {"www-authenticate": "Bearer"}
         return Response(msgspec.json.encode(self.body()), self.status, headers, MEDIA)
+
+
+def cut(text: str) -> str:
+    """A sentence that may hold what somebody sent: long ones keep their beginning."""
+    kept = text[:SHOWN_CHARACTERS_MAX]
+    return kept if len(kept) == len(text) else f"{kept}..."
+
+
+def broken(error: BaseException) -> Problem:
+    """What an asker hears of a fault of ours; the log has the rest."""
+    what = f"the controller failed at this request ({type(error).__name__}); its log says more"
+    return Problem("internal", what)
 
 
 def refused(rejection: Rejection) -> Problem:

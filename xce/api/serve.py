@@ -4,6 +4,9 @@
 told before anything is served. uvicorn runs in the caller's event loop and leaves signals alone.
 The kernel tells the peer's uid for unix sockets only; on TCP the same call would say "root", so
 the family is looked at first. Tokens are files of the home with mode 0600, made once.
+
+A connection has some seconds to say what it wants, in a bounded number of bytes, and one uid may
+hold only so many: else any local user could keep all others, and the agents, out.
 """
 
 import asyncio
@@ -13,6 +16,7 @@ import secrets
 import socket
 import stat
 import struct
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +26,16 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from xce.api.app import make_app
 from xce.api.gate import PEER_GID, PEER_UID, Doors
 from xce.api.ports import Engine
+from xce.api.problem import MEDIA, Problem
 
 SOCKET, TOKEN, AGENT_TOKEN = "api.sock", "token", "agent.token"
 _BACKLOG = 2048
 _CONNECTIONS_MAX = 4096
 _STOP_S = 2
 _CREDENTIALS = struct.Struct("3i")
+HEAD_BYTES_MAX = 64 << 10
+HEAD_S, BODY_S = 10.0, 30.0
+CONNECTIONS_PER_UID_MAX = 1_024
 
 
 class CannotServe(Exception):
@@ -35,17 +43,94 @@ class CannotServe(Exception):
 
 
 class PeerProtocol(HttpToolsProtocol):
-    """httptools, with the peer's uid and gid in the scope's state on unix sockets."""
+    """httptools, with the peer's uid and gid in the scope's state on unix sockets, and with
+    bounds on what a client may take: time for a request, bytes of its head, connections."""
+
+    held: Counter[int]
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Read the credentials that the kernel kept at connect()."""
         super().connection_made(transport)
         peer: dict[str, Any] = dict(self.app_state)
+        self._uid: int | None = None
         sock = transport.get_extra_info("socket")
         if sock is not None and sock.family == socket.AF_UNIX:
             raw = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-            _, peer[PEER_UID], peer[PEER_GID] = _CREDENTIALS.unpack(raw)
+            _, self._uid, peer[PEER_GID] = _CREDENTIALS.unpack(raw)
+            peer[PEER_UID] = self._uid
+            self.held[self._uid] += 1
         self.app_state = peer
+        self._head_bytes: int | None = 0
+        self._patience = self.loop.call_later(HEAD_S, self._give_up, HEAD_S)
+        uid = self._uid
+        if uid and uid != os.getuid() and self.held[uid] > CONNECTIONS_PER_UID_MAX:
+            self._turn_away("busy", "too many connections of this user are open")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """One connection of this uid less."""
+        self._patience.cancel()
+        if self._uid is not None:
+            self.held[self._uid] -= 1
+            if not self.held[self._uid]:
+                del self.held[self._uid]
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Count while a head is coming in."""
+        if self.transport.is_closing():
+            return
+        super().data_received(data)
+        if self._head_bytes is not None:
+            self._head_bytes += len(data)
+            if self._head_bytes > HEAD_BYTES_MAX and not self.transport.is_closing():
+                what = f"the request's head has more than {HEAD_BYTES_MAX >> 10} KiB"
+                self._turn_away("headers_too_large", what)
+
+    def on_message_begin(self) -> None:
+        """A request begins: its head has HEAD_S to come in."""
+        super().on_message_begin()
+        self._head_bytes = 0
+        self._wait(HEAD_S)
+
+    def on_headers_complete(self) -> None:
+        """The head is there; the body has BODY_S."""
+        super().on_headers_complete()
+        self._head_bytes = None
+        self._wait(BODY_S)
+
+    def on_message_complete(self) -> None:
+        """The request is whole; how long the answer takes is ours."""
+        super().on_message_complete()
+        self._patience.cancel()
+
+    def _wait(self, seconds: float) -> None:
+        self._patience.cancel()
+        self._patience = self.loop.call_later(seconds, self._give_up, seconds)
+
+    def _give_up(self, seconds: float) -> None:
+        if self.flow.read_paused:
+            # We are the ones who do not read.
+            self._wait(seconds)
+        elif not self.transport.is_closing():
+            self.transport.close()
+
+    def _turn_away(self, code: str, detail: str) -> None:
+        """Answer before there is a request, and close."""
+        problem = Problem(code, detail)
+        body = bytes(problem.response().body)
+        lines = (
+            f"HTTP/1.1 {problem.status} {problem.body()['title']}",
+            f"content-type: {MEDIA}",
+            f"content-length: {len(body)}",
+            "connection: close",
+        )
+        self.transport.write("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
+        self.transport.close()
+
+
+def _protocol() -> type[PeerProtocol]:
+    """The protocol of one service, with its own count of who holds connections."""
+    return type("ServiceProtocol", (PeerProtocol,), {"held": Counter()})
 
 
 class _Server(uvicorn.Server):
@@ -103,7 +188,7 @@ class Service:
 def _settings(app: Any) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=PeerProtocol,
+        http=_protocol(),
         loop="none",
         ws="none",
         lifespan="off",

@@ -14,9 +14,9 @@ import re
 INDEX_SHIFT = 32
 INDEX_MAX = 1 << 20
 
-_JOB = re.compile(r"(\d{1,10})(?:\[(\d{1,7})\])?\Z")
-_GROUP = re.compile(r"g(\d{1,12})\Z")
-_CLAIM = re.compile(r"c(\d{1,12})\Z")
+_JOB = re.compile(r"(\d{1,10})(?:\[(\d{1,7})\])?\Z", re.ASCII)
+_GROUP = re.compile(r"g(\d{1,12})\Z", re.ASCII)
+_CLAIM = re.compile(r"c(\d{1,12})\Z", re.ASCII)
 
 
 def job_key(number: int, index: int = 0) -> int:

@@ -28,6 +28,8 @@ _DURATION_FACTOR = {"s": SECOND_US, "m": 60 * SECOND_US, "h": 3600 * SECOND_US}
 
 # Beyond this many characters a number is no quantity of anything; reading it costs time only.
 NUMBER_CHARACTERS_MAX = 40
+# Nobody meant a known word by one this long; comparing takes time in the square of its length.
+WORD_CHARACTERS_MAX = 80
 
 _DECIMAL = re.compile(r"(?:(\d+)(?:\.(\d+))?|\.(\d+))")
 _INTEGER = re.compile(r"\d+")
@@ -130,6 +132,8 @@ def format_duration(duration_us: int) -> str:
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """The known word that `word` was most likely meant to be, or "" when none is near."""
+    if len(word) > WORD_CHARACTERS_MAX:
+        return ""
     from difflib import get_close_matches
 
     lowered = {name.lower(): name for name in sorted(known, reverse=True)}

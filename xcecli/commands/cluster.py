@@ -9,7 +9,7 @@ import click
 
 from xcecli import say
 from xcecli.commands.shape import CONTEXT, Family, bytes_text, command, epilog, fetch, show
-from xcecli.doing import format_of, quoted
+from xcecli.doing import format_of, named, quoted
 
 
 @command("hosts", "  xcecli hosts\n  xcecli hosts --json")
@@ -154,19 +154,23 @@ def _claim(one: dict[str, Any]) -> list[str]:
 @click.argument("claim_id", metavar="CLAIM")
 def claim_show(values: dict[str, Any], claim_id: str) -> int:
     """Show one claim with its holdings and attachments."""
-    told = fetch(values, f"/v1/claims/{quoted(claim_id)}")
+    told = fetch(values, f"/v1/claims/{named(claim_id)}")
     if format_of(values) == "json":
         print(json.dumps(told))
         return say.OK
-    print(
-        f"Claim <{told['id']}>, Name <{told['name']}>, Type <{told['type']}>, "
-        f"State <{told['state']}>, Owner <{told['user']}>, Generation <{told['generation']}>"
-    )
+    lines = [
+        (
+            f"Claim <{told['id']}>, Name <{told['name']}>, Type <{told['type']}>, "
+            f"State <{told['state']}>, Owner <{told['user']}>, Generation <{told['generation']}>"
+        )
+    ]
     for holding in told["holdings"]:
         what = holding["instance"] or f"{holding['counter']} {bytes_text(holding['amount'])}"
-        print(f"  holds {what} on {holding['host']}")
+        lines.append(f"  holds {what} on {holding['host']}")
     for one in told["attachments"]:
-        print(f"  on {one['host']}: {one['state']} {one['value'] or one['message']}".rstrip())
+        said = one["value"] or one["message"]
+        lines.append(f"  on {one['host']}: {one['state']} {said}".rstrip())
+    print("\n".join(map(say.line, lines)))
     return say.OK
 
 

@@ -14,10 +14,10 @@ from xcecli.commands.jobs import explain as explain_any
 from xcecli.commands.jobs import history as history_any
 from xcecli.commands.jobs import wait as wait_any
 from xcecli.commands.shape import CONTEXT, Family, command, epilog, fetch, show
-from xcecli.doing import format_of, hosts_text, new_key, place_of, quoted, wait_for
-from xcecli.manifest_text import Marked, TextError, load_yaml
+from xcecli.doing import format_of, hosts_text, named, new_key, place_of, quoted, wait_for
+from xcecli.manifest_text import TEXT_BYTES_MAX, Marked, TextError, load_yaml
 from xcecli.say import Failure
-from xcecli.wire import call
+from xcecli.wire import call, working_directory
 
 
 @click.group(
@@ -79,7 +79,7 @@ def group_submit(values: dict[str, Any], file: str, dry_run: bool, wait_: bool, 
 def _body(document: Any, env: str, cwd: str) -> dict[str, Any]:
     umask = os.umask(0o077)
     os.umask(umask)
-    where = os.path.abspath(cwd or os.getcwd())
+    where = os.path.abspath(os.path.join(working_directory(), cwd))
     return {"manifest": document, "cwd": where, "umask": umask, "env": doing.environment(env)}
 
 
@@ -168,10 +168,10 @@ def group_lint(values: dict[str, Any], file: str) -> int:
 def _read(file: str) -> tuple[str, Marked]:
     try:
         if file == "-":
-            source = sys.stdin.read()
+            source = sys.stdin.buffer.read(TEXT_BYTES_MAX + 1).decode()
         else:
-            with open(file, encoding="utf-8") as stream:
-                source = stream.read()
+            with open(file, "rb") as stream:
+                source = stream.read(TEXT_BYTES_MAX + 1).decode()
         return source, load_yaml(source)
     except OSError as error:
         raise Failure(f"{file}: {error.strerror}", say.USAGE) from None
@@ -228,30 +228,38 @@ def _group(one: dict[str, Any]) -> list[str]:
 @click.argument("name", metavar="GROUP")
 def group_show(values: dict[str, Any], name: str) -> int:
     """Show a gang: its start, its claims, every member with its hosts and launches."""
-    told = fetch(values, f"/v1/groups/{quoted(name)}/members")
+    told = fetch(values, f"/v1/groups/{named(name)}/members")
     if format_of(values) == "json":
         print(json.dumps(told))
         return say.OK
-    about, start = told["group"], told["group"]["start"]
-    print(
-        f"Group <{about['id']}>, Name <{about['name']}>, User <{about['user']}>, "
-        f"State <{about['state']}>, Queue <{about['queue']}>, {about['members']} members"
-    )
+    print("\n".join(map(say.line, _about_lines(told["group"]))))
+    columns = (("ROLE", 12), ("RANK", 4), ("JOBID", 7), ("STAT", 5), ("HOSTS", 20), ("LAUNCH", 9))
+    print(say.table(columns, [_member(member) for member in told["members"]], wide=True))
+    return say.OK
+
+
+def _about_lines(about: dict[str, Any]) -> list[str]:
+    """A gang, its start and its claims."""
+    start = about["start"]
+    lines = [
+        (
+            f"Group <{about['id']}>, Name <{about['name']}>, User <{about['user']}>, "
+            f"State <{about['state']}>, Queue <{about['queue']}>, {about['members']} members"
+        )
+    ]
     if start:
-        print(
+        lines.append(
             f"  start {start['number']} ({start['kind']}): {start['state']}, "
             f"{start['armed']} of {start['launches']} ARMED, "
             f"{start['ready']} of {len(start['attachments'])} READY"
         )
-    for line in (about["reason"], about["last_failure"]):
-        if line:
-            print(f"  {line}")
+    lines += [f"  {line}" for line in (about["reason"], about["last_failure"]) if line]
     for claim in about["claims"]:
-        values_text = " ".join(one["value"] or one["state"] for one in claim["attachments"])
-        print(f"  claim {claim['id']} {claim['name']} ({claim['type']}): {values_text or 'bound'}")
-    columns = (("ROLE", 12), ("RANK", 4), ("JOBID", 7), ("STAT", 5), ("HOSTS", 20), ("LAUNCH", 9))
-    print(say.table(columns, [_member(member) for member in told["members"]], wide=True))
-    return say.OK
+        values = " ".join(one["value"] or one["state"] for one in claim["attachments"])
+        lines.append(
+            f"  claim {claim['id']} {claim['name']} ({claim['type']}): {values or 'bound'}"
+        )
+    return lines
 
 
 def _member(member: dict[str, Any]) -> list[str]:
@@ -270,6 +278,9 @@ def _member(member: dict[str, Any]) -> list[str]:
 @click.argument("names", nargs=-1, required=True, metavar="GROUP...")
 def group_kill(values: dict[str, Any], names: tuple[str, ...]) -> int:
     """End gangs: what runs of them is stopped."""
+    for name in names:
+        if not name.startswith("g"):
+            raise Failure(f"Group <{say.line(name)}>: No matching group found", say.NOT_FOUND)
     return doing.kill(values, list(names))
 
 

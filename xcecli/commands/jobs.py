@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+import math
 import sys
 import time
 from typing import Any, BinaryIO
@@ -12,7 +12,7 @@ import click
 
 from xcecli import say
 from xcecli.commands.shape import command, fetch
-from xcecli.doing import format_of, hosts_text, place_of, quoted, wait_for
+from xcecli.doing import format_of, hosts_text, named, place_of, wait_for
 from xcecli.say import Failure
 
 FOLLOW_S = 0.2
@@ -30,7 +30,7 @@ def kind_of(name: str) -> str:
 @click.argument("job")
 def job(values: dict[str, Any], job: str) -> int:
     """Show one job, whole."""
-    told = fetch(values, f"/v1/jobs/{quoted(job)}")
+    told = fetch(values, f"/v1/jobs/{named(job)}")
     if format_of(values) == "json":
         print(json.dumps(told))
         return say.OK
@@ -58,7 +58,7 @@ def job(values: dict[str, Any], job: str) -> int:
         lines.append(f"{say.exactly(told['ended_us'])}: {_end_text(told)}")
     if told["last_failure"]:
         lines.append(f"  Last failed start: {told['last_failure']}")
-    print("\n".join(lines))
+    print("\n".join(map(say.line, lines)))
     return say.OK
 
 
@@ -82,6 +82,8 @@ def wait(values: dict[str, Any], names: tuple[str, ...], timeout: float | None) 
     Exits with the first code that is not 0, in the order of the ids; 125 for failures of the
     waiting itself. A gang that ended badly gives its first failed member's code.
     """
+    if timeout is not None and not math.isfinite(timeout):
+        raise Failure("--timeout: a number of seconds", say.USAGE)
     place = place_of(values)
     end = None if timeout is None else time.monotonic() + timeout
     code = 0
@@ -108,13 +110,13 @@ def logs(values: dict[str, Any], name: str, follow: bool, error: bool) -> int:
     if kind_of(name) == "groups":
         if follow:
             raise Failure("a gang's output can be followed member by member", say.USAGE)
-        members = fetch(values, f"/v1/groups/{quoted(name)}/members")["members"]
+        members = fetch(values, f"/v1/groups/{named(name)}/members")["members"]
         code = say.OK
         for member in members:
             print(f"==> {member['role']} {member['rank']} (job {member['id']}) <==", flush=True)
             code = _print(member, error) or code
         return code
-    told = fetch(values, f"/v1/jobs/{quoted(name)}")
+    told = fetch(values, f"/v1/jobs/{named(name)}")
     return _follow(values, told, error) if follow else _print(told, error)
 
 
@@ -132,6 +134,16 @@ def _print(told: dict[str, Any], error: bool) -> int:
     except OSError as problem:
         raise Failure(f"{path}: {problem.strerror}", say.FAILED) from None
     return say.OK
+
+
+def _opened(path: str) -> BinaryIO | None:
+    """The file, None as long as there is none."""
+    try:
+        return open(path, "rb")
+    except FileNotFoundError:
+        return None
+    except OSError as problem:
+        raise Failure(f"{path}: {problem.strerror}", say.FAILED) from None
 
 
 def _elsewhere(told: dict[str, Any], path: str) -> str:
@@ -158,14 +170,14 @@ def _follow(values: dict[str, Any], told: dict[str, Any], error: bool) -> int:
     file: BinaryIO | None = None
     while True:
         over = told["state"] in _ENDED
-        if file is None and os.path.exists(path):
-            file = open(path, "rb")  # noqa: SIM115 - read again and again until the job has ended
+        if file is None:
+            file = _opened(path)
         more = _copy(file) if file is not None else False
         if over and not more:
             break
         time.sleep(0 if over else FOLLOW_S)
         if time.monotonic() - asked >= _ASK_EVERY_S:
-            told, asked = fetch(values, f"/v1/jobs/{quoted(name)}"), time.monotonic()
+            told, asked = fetch(values, f"/v1/jobs/{named(name)}"), time.monotonic()
     if file is None:
         say.tell(_elsewhere(told, path))
         return say.FAILED
@@ -180,23 +192,23 @@ def _follow(values: dict[str, Any], told: dict[str, Any], error: bool) -> int:
 @click.argument("name", metavar="JOB")
 def explain(values: dict[str, Any], name: str) -> int:
     """Say why a job or gang waits, or what it is doing."""
-    told = fetch(values, f"/v1/{kind_of(name)}/{quoted(name)}/explain")
+    told = fetch(values, f"/v1/{kind_of(name)}/{named(name)}/explain")
     if format_of(values) == "json":
         print(json.dumps(told))
         return say.OK
     about = told.get("job") or told["group"]
     word = "Job" if "job" in told else "Group"
-    print(f"{word} <{about['id']}> is {about.get('stat') or about['state']}")
+    lines = [f"{word} <{about['id']}> is {about.get('stat') or about['state']}"]
     if told["reason"]:
-        print(f"  {told['reason']['text']}")
+        lines.append(f"  {told['reason']['text']}")
         if told["reason"]["hosts_text"]:
-            print(f"  hosts: {told['reason']['hosts_text']}")
-    for line in told.get("missing", ()):
-        print(f"  still missing: {line}")
+            lines.append(f"  hosts: {told['reason']['hosts_text']}")
+    lines += [f"  still missing: {line}" for line in told.get("missing", ())]
     if about.get("last_failure"):
-        print(f"  last failed start: {about['last_failure']}")
+        lines.append(f"  last failed start: {about['last_failure']}")
     if not told["reason"] and (about.get("stat") == "PEND" or about["state"] == "PENDING"):
-        print("  no session has looked at it yet")
+        lines.append("  no session has looked at it yet")
+    print("\n".join(map(say.line, lines)))
     return say.OK
 
 
@@ -207,7 +219,7 @@ def history(values: dict[str, Any], name: str) -> int:
 
     A thing is a job (12), a gang (g7), a claim (c7) or a host (host:n1).
     """
-    told = fetch(values, f"/v1/history/{quoted(name)}")
+    told = fetch(values, f"/v1/history/{named(name)}")
     how = format_of(values)
     if how == "json":
         print(json.dumps(told))

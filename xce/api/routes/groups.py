@@ -9,7 +9,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from xce.api.answers import LIMIT_MAX, answer, asked, cursor_of, page, until
-from xce.api.asks import GroupRequest, actor_of, request_of, submit_group, user_name
+from xce.api.asks import actor_of, request_of, submit_group, user_name
+from xce.api.bodies import GroupRequest
 from xce.api.ports import Engine
 from xce.api.problem import Problem, refused
 from xce.api.routes.histories import story_of
@@ -139,13 +140,12 @@ class GroupRoutes:
     async def explain(self, group: str) -> Response:
         """Why it waits, what its start still misses, or what it is doing."""
         body = await self._body(group)
-        reason = reason_body(self._engine.reasons_for(group))
+        reason = reason_body(self._engine.reasons_for(group_text(self._number(group))))
         return answer({"group": body, "reason": reason, "missing": self._missing(group)})
 
     async def history(self, group: str) -> Response:
         """The records that name it."""
-        self._number(group)
-        return answer(await story_of(self._engine, group))
+        return answer(await story_of(self._engine, group_text(self._number(group))))
 
     def _missing(self, text: str) -> list[str]:
         """What an open start still waits for, by name."""

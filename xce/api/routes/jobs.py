@@ -14,7 +14,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from xce.api.answers import LIMIT_MAX, answer, asked, cursor_of, page, until, words
-from xce.api.asks import JobRequest, actor_of, request_of, submit_job, user_name
+from xce.api.asks import actor_of, request_of, submit_job, user_name
+from xce.api.bodies import JobRequest
 from xce.api.ports import Engine
 from xce.api.problem import Problem, refused
 from xce.api.routes.histories import story_of
@@ -145,12 +146,13 @@ class JobRoutes:
     async def explain(self, job: str) -> Response:
         """Why it waits, or what it is doing."""
         body = await self._body(job)
-        return answer({"job": body, "reason": reason_body(self._engine.reasons_for(job))})
+        return answer(
+            {"job": body, "reason": reason_body(self._engine.reasons_for(job_text(self._key(job))))}
+        )
 
     async def history(self, job: str) -> Response:
         """The records that name it."""
-        self._key(job)
-        return answer(await story_of(self._engine, job))
+        return answer(await story_of(self._engine, job_text(self._key(job))))
 
     def _key(self, text: str) -> int:
         key = parse_job(text)

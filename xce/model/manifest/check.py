@@ -7,11 +7,13 @@ refuses a schema with any other, so that the two cannot drift apart. A `descript
 schema is a noun phrase and serves as "expected ...". `oneOf` comes in two forms: alternatives
 that only require a field, and alternatives that differ in their type.
 
-All faults are collected, in the order of the document. The check knows nothing of gangs.
+Faults are collected in the order of the document, up to a hundred. The check knows nothing of
+gangs.
 """
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from msgspec import Struct
@@ -29,6 +31,7 @@ KEYWORDS = frozenset(
     }
 )  # fmt: skip
 _SHOWN_CHARACTERS_MAX = 40
+FAULTS_MAX = 100
 _TYPE_WORDS = {
     "object": "a mapping",
     "array": "a list",
@@ -76,8 +79,8 @@ def path_text(path: Path) -> str:
 
 
 def check(document: Any, schema: Schema) -> tuple[Fault, ...]:
-    """Everything that is wrong with `document`, in its own order."""
-    return tuple(_Checker(schema).node(document, schema, ()))
+    """What is wrong with `document`, in its own order; the first 100 faults are enough."""
+    return tuple(islice(_Checker(schema).node(document, schema, ()), FAULTS_MAX))
 
 
 class _Checker:
@@ -222,7 +225,7 @@ def _unknown(key: str, known: Mapping[str, Schema], path: Path) -> Fault:
     return Fault(
         code="unknown_field",
         path=(*path, key),
-        message=f"unknown field '{key}'",
+        message=f"unknown field {_shown(key)}",
         expected="" if meant else f"one of {' '.join(known)}",
         hint=f"did you mean '{meant}'?" if meant else "",
     )

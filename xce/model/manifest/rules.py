@@ -13,10 +13,22 @@ from msgspec import Struct
 
 from xce.model.config import Config
 from xce.model.manifest.check import Fault, Path
+from xce.model.manifest.process import (
+    REQUIREMENT_CHARACTERS_MAX,
+    wrong_command,
+    wrong_environment,
+)
 from xce.model.resources import BUILT_IN, UNDECLARED
 from xce.model.units import nearest
 
 MEMBERS_MAX = 16_384
+REQUIREMENTS_CHARACTERS_MAX = 4 * REQUIREMENT_CHARACTERS_MAX
+# Linux's names, written out so that a manifest means the same on every machine.
+SIGNALS = (
+    "ABRT", "ALRM", "BUS", "CHLD", "CONT", "FPE", "HUP", "ILL", "INT", "KILL", "PIPE", "POLL",
+    "PROF", "PWR", "QUIT", "SEGV", "STKFLT", "STOP", "SYS", "TERM", "TRAP", "TSTP", "TTIN",
+    "TTOU", "URG", "USR1", "USR2", "VTALRM", "WINCH", "XCPU", "XFSZ",
+)  # fmt: skip
 Document = dict[str, Any]
 
 
@@ -155,6 +167,40 @@ def _amounts(document: Document) -> Iterator[Fault]:
             yield _conflict((*place, "size"), f"{type_.name} has a count, not a size")
 
 
+def _processes(document: Document) -> Iterator[Fault]:
+    """Commands and variables must be such that a process can be given them."""
+    for index, role in enumerate(document["roles"]):
+        place: Path = ("roles", index)
+        yield from _bad((*place, "command"), wrong_command(role["command"]))
+        yield from _bad((*place, "env"), wrong_environment(role.get("env", {}).items()))
+        probe = role.get("ready", {}).get("probe", ())
+        yield from _bad((*place, "ready", "probe"), wrong_command(probe))
+
+
+def _requirements(document: Document) -> Iterator[Fault]:
+    """Texts in the language of requirements are bounded, each and together."""
+    total = 0
+    texts = [(("roles", at, "resreq"), role) for at, role in enumerate(document["roles"])]
+    selects = [((*place, "select"), claim) for place, claim in claims_of(document)]
+    for place, holder in (*texts, *selects):
+        length = len(holder.get(place[-1], ""))
+        total += length
+        if length > REQUIREMENT_CHARACTERS_MAX:
+            yield from _bad(place, f"more than {REQUIREMENT_CHARACTERS_MAX} characters")
+    if total > REQUIREMENTS_CHARACTERS_MAX:
+        most = f"more than {REQUIREMENTS_CHARACTERS_MAX} characters"
+        yield from _bad(("roles",), f"all requirements together have {most}")
+
+
+def _signals(document: Document) -> Iterator[Fault]:
+    for index, rule in enumerate(document.get("failure_policy", ())):
+        given = rule.get("match", {}).get("signal", [])
+        for at, name in enumerate(as_list(given)):
+            place: Path = ("failure_policy", index, "match", "signal")
+            full = place if isinstance(given, str) else (*place, at)
+            yield from _must_be(name.removeprefix("SIG"), SIGNALS, full, "signal")
+
+
 def _exit_ranges(document: Document) -> Iterator[Fault]:
     for index, rule in enumerate(document.get("failure_policy", ())):
         text = rule.get("match", {}).get("exit")
@@ -224,6 +270,11 @@ def _must_be(name: str, known: Iterable[str], place: Path, what: str) -> Iterato
     )
 
 
+def _bad(path: Path, why: str) -> Iterator[Fault]:
+    if why:
+        yield Fault(code="bad_value", path=path, message=why)
+
+
 def _conflict(path: Path, message: str) -> Fault:
     return Fault(code="conflict", path=path, message=message)
 
@@ -235,5 +286,8 @@ _RULES: tuple[Callable[[Document], Iterator[Fault]], ...] = (
     _order_ends,
     _ready_ports,
     _amounts,
+    _processes,
+    _requirements,
     _exit_ranges,
+    _signals,
 )

@@ -1,0 +1,101 @@
+"""Bodies of requests: their shapes, and what is wrong with them before anybody decides.
+
+Judged is what a process could never be given and what would only cost time. Whether a queue
+exists or a requirement can be met is the controller's to say.
+"""
+
+from typing import Any
+
+from msgspec import Struct
+
+from xce.api.problem import Problem
+from xce.model.job import ONCE, PER_HOST, PER_TASK
+from xce.model.manifest.process import (
+    REQUIREMENT_CHARACTERS_MAX,
+    wrong_command,
+    wrong_environment,
+    wrong_path,
+)
+
+TASKS_MAX = 65_536
+PRIORITY_MAX = 1_000
+NAME_CHARACTERS_MAX = 4_094
+
+
+class JobRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Body of POST /v1/jobs. `command` is an argument vector, or `script` a shell script.
+    `env` is the whole environment of the job; None is an empty one."""
+
+    command: tuple[str, ...] = ()
+    script: str = ""
+    name: str = ""
+    queue: str = ""
+    priority: int = -1
+    tasks: int = 1
+    resreq: str = ""
+    run: str = ONCE
+    cwd: str = "/"
+    env: dict[str, str] | None = None
+    umask: int = 0o022
+    stdin: str = ""
+    stdout: str = ""
+    stderr: str = ""
+    held: bool = False
+
+
+class GroupRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Body of POST /v1/groups: a manifest (contract: The gang manifest) and its origin."""
+
+    manifest: Any
+    cwd: str = "/"
+    env: dict[str, str] | None = None
+    umask: int = 0o022
+
+
+def judge_job(asked: JobRequest) -> None:
+    """A Problem when no such job can be."""
+    judge_origin(asked)
+    _judge_what(asked)
+    if not 1 <= asked.tasks <= TASKS_MAX:
+        raise Problem("invalid", f"tasks: a number from 1 to {TASKS_MAX}", pointer="/tasks")
+    if asked.run not in (ONCE, PER_HOST, PER_TASK):
+        raise Problem("invalid", "run: once, host or task", pointer="/run")
+    if not -1 <= asked.priority <= PRIORITY_MAX:
+        raise Problem("invalid", f"priority: from 0 to {PRIORITY_MAX}", pointer="/priority")
+    if len(asked.resreq) > REQUIREMENT_CHARACTERS_MAX:
+        most = f"at most {REQUIREMENT_CHARACTERS_MAX} characters"
+        raise Problem("invalid", f"Bad resource requirement: {most}", pointer="/resreq")
+    for field in ("stdin", "stdout", "stderr"):
+        _refuse(wrong_path(getattr(asked, field)), field)
+
+
+def _judge_what(asked: JobRequest) -> None:
+    if not asked.command and not asked.script.strip():
+        raise Problem("invalid", "No command is specified", pointer="/command")
+    if asked.command and asked.script:
+        raise Problem("invalid", "a command or a script, not both", pointer="/script")
+    _refuse(wrong_command(asked.command), "command")
+    if len(asked.name) > NAME_CHARACTERS_MAX or not asked.name.isprintable():
+        raise Problem("invalid", "Bad job name", pointer="/name")
+    if "[" in asked.name:
+        raise Problem(
+            "unsupported",
+            "job arrays are not supported by this version",
+            pointer="/name",
+            hint="submit one job per index",
+        )
+
+
+def judge_origin(asked: JobRequest | GroupRequest) -> None:
+    """A Problem when nothing could be started from there."""
+    if not asked.cwd.startswith("/"):
+        raise Problem("invalid", "cwd: an absolute path", pointer="/cwd")
+    _refuse(wrong_path(asked.cwd), "cwd")
+    if not 0 <= asked.umask <= 0o777:
+        raise Problem("invalid", "umask: from 0 to 0o777", pointer="/umask")
+    _refuse(wrong_environment((asked.env or {}).items()), "env")
+
+
+def _refuse(why: str, field: str) -> None:
+    if why:
+        raise Problem("invalid", f"{field}: {why}", pointer=f"/{field}")
