@@ -111,18 +111,26 @@ class Submitter(threading.Thread):
             self._acks.faults.append(str(error))
 
     def _submit(self, piece: Piece) -> None:
+        body = self._until_clear(piece.path, piece.body, piece.key, (201,))
+        entity = str(body.get("job") or body.get("group"))
+        self._acks.note(piece.key, entity)
+        if piece.is_cut:
+            time.sleep(self._random.choice([0.0, 0.2, 0.8]))
+            self._until_clear(f"{piece.path}/{entity}/kill", {}, f"cut-{piece.key}", (202, 409))
+
+    def _until_clear(self, path: str, body: Any, key: str, good: tuple[int, ...]) -> Any:
+        """Ask until there is a clear answer."""
         while time.monotonic() < self._end_s:
             self._acks.asks()
             try:
-                status, body = ask(self._home, "POST", piece.path, piece.body, piece.key)
+                status, told = ask(self._home, "POST", path, body, key)
             except (OSError, http.client.HTTPException, ValueError):
                 time.sleep(AGAIN_S)
                 continue
             if status == 503:
                 time.sleep(AGAIN_S)
                 continue
-            if status != 201:
-                raise Refused(f"{piece.key}: {status} {body}")
-            self._acks.note(piece.key, str(body.get("job") or body.get("group")))
-            return
-        raise GaveUp(f"{piece.key} was not answered in time")
+            if status not in good:
+                raise Refused(f"{key}: {status} {told}")
+            return told
+        raise GaveUp(f"{key} was not answered in time")

@@ -16,6 +16,7 @@ from tests.kill.work import Piece
 from xce.controller.core.encode import digest
 from xce.controller.recover import recover
 from xce.model.ids import job_text, parse_group, parse_job
+from xce.model.job import Exit
 from xce.model.tables import LIVE_LAUNCH
 from xce.wal.anchor import Anchor
 from xce.wal.open import HomeLock, open_log
@@ -50,6 +51,15 @@ class Finding(Struct, kw_only=True):
     refused: list[str] = []
 
 
+class Asked(Struct, kw_only=True):
+    """What was submitted and answered. `spared`: no process of a user was in danger, so that
+    every piece must come to the end that it was made for."""
+
+    pieces: list[Piece]
+    acks: Acks
+    spared: bool
+
+
 def read_marks(path: Path) -> tuple[list[Mark], list[str]]:
     """The marks, and lines that are none."""
     marks, torn = [], []
@@ -65,7 +75,7 @@ def read_marks(path: Path) -> tuple[list[Mark], list[str]]:
     return marks, torn
 
 
-def judge(home: Path, database: str, marks_file: Path, asked: "Asked") -> Finding:
+def judge(home: Path, database: str, marks_file: Path, asked: Asked) -> Finding:
     """Everything, over a home that nobody uses any more."""
     finding = Finding(faults=[*asked.acks.faults])
     try:
@@ -87,15 +97,6 @@ def judge(home: Path, database: str, marks_file: Path, asked: "Asked") -> Findin
     finding.refused = tale.refused
     finding.faults += _broken(tale, finding)
     return finding
-
-
-class Asked(Struct, kw_only=True):
-    """What was submitted and answered. `spared`: no process of a user was in danger, so that
-    every piece must come to the end that it was made for."""
-
-    pieces: list[Piece]
-    acks: Acks
-    spared: bool
 
 
 def _read(home: Path, database: str, finding: Finding) -> Tale:
@@ -156,15 +157,25 @@ def _ends(tale: Tale, asked: Asked) -> Iterator[str]:
     pieces = {piece.key: piece for piece in asked.pieces}
     for job in state.jobs.values():
         piece = pieces.get(job.name)
-        if job.group or piece is None or job.exit is None:
-            continue
-        if (asked.spared or job.exit.how == "exited") and (
-            job.exit.how != "exited" or job.exit.code != piece.code
-        ):
-            yield f"{job.name} ended {job.exit.how} {job.exit.code}, not with {piece.code}"
+        if not job.group and piece is not None and job.exit is not None:
+            yield from _right_end(piece, job.exit, asked)
     for group in state.groups.values():
-        if asked.spared and group.state != "DONE":
+        piece = pieces.get(group.name)
+        due = "EXITED" if piece is not None and piece.is_cut else "DONE"
+        if asked.spared and group.state != due:
             yield f"{group.name} ended {group.state}: {group.reason} {group.last_failure}"
+
+
+def _right_end(piece: Piece, ended: Exit, asked: Asked) -> Iterator[str]:
+    """A plain job ended as it was made to, or, where processes were in danger, by a death."""
+    told = f"{piece.key} ended {ended.how} {ended.code} {ended.reason}"
+    if piece.is_cut:
+        if asked.spared and ended.reason != "killed":
+            yield f"{told}, not because it was killed"
+    elif ended.how == "exited" and ended.code != piece.code:
+        yield f"{told}, not with {piece.code}"
+    elif asked.spared and ended.how != "exited":
+        yield f"{told}, not by itself"
 
 
 def _marks(tale: Tale, marks: list[Mark]) -> Iterator[str]:

@@ -14,6 +14,7 @@ from tests.kill.judge import Asked, Finding, judge
 from tests.kill.processes import Cluster, await_true
 from tests.kill.work import Piece, mixed
 from tests.kit.postgres import PostgresServer, find_binaries
+from xce.ops.agents import kill_process
 
 CLIENTS = 4
 BOUND_S = 120.0
@@ -22,7 +23,7 @@ FREE_S = 40.0
 
 class Plan(Struct, frozen=True, kw_only=True):
     """What is done in a run. `crash_after` > 0: the PostgreSQL server is stopped hard when that
-    many pieces have ended."""
+    many pieces have ended. `storm` > 0: so many deaths of any part at any time, and no point."""
 
     part: str
     point: str
@@ -34,11 +35,12 @@ class Plan(Struct, frozen=True, kw_only=True):
     jobs: int = 50
     bound_s: float = BOUND_S
     mutant: str = ""
+    storm: int = 0
 
     @property
     def is_spared(self) -> bool:
-        """Whether no user's process dies by the death of this run."""
-        return self.part != "supervisor"
+        """Whether no user's process dies by the deaths of this run."""
+        return self.part in ("controller", "agent")
 
 
 class Result(Struct, kw_only=True):
@@ -62,7 +64,8 @@ def run_one(plan: Plan, *, keep: bool = False) -> Result:
         server = _server(plan, stack)
         database = server.url("kill") if server is not None else "sqlite"
         cluster = Cluster(folder, database=database, mutant=plan.mutant)
-        cluster.arm(plan.part, plan.point, plan.arrival, plan.host)
+        if plan.point:
+            cluster.arm(plan.part, plan.point, plan.arrival, plan.host)
         stack.callback(cluster.kill_all)
         result = _run(plan, cluster, server, began_s)
         result.seconds = time.monotonic() - began_s
@@ -94,14 +97,15 @@ def _run(plan: Plan, cluster: Cluster, server: PostgresServer | None, began_s: f
     try:
         cluster.start()
         cluster.await_hosts()
-        _submit(plan, cluster, pieces, acks)
+        clients = _submit(plan, cluster, pieces, acks)
+        _storm(plan, cluster)
         _crash_server(plan, cluster, server)
-        await_true(lambda: len(acks.ids) == len(pieces), plan.bound_s, _unanswered(pieces, acks))
+        _await_clients(plan, clients, pieces, acks)
         _await_rest(plan, cluster)
     except AssertionError as error:
         faults.append(f"{error}; {_where(cluster)}")
     faults += _unwanted_ends(plan, cluster)
-    faults += cluster.stop()
+    faults += cluster.stop(may_break=plan.crash_after > 0)
     faults += [f"process {pid} is left behind" for pid in cluster.left_behind()]
     asked = Asked(pieces=pieces, acks=acks, spared=plan.is_spared)
     finding = judge(cluster.home, cluster.database, marks, asked)
@@ -109,10 +113,10 @@ def _run(plan: Plan, cluster: Cluster, server: PostgresServer | None, began_s: f
     deaths = [
         code for part in (cluster.controller, *cluster.agents.values()) for code in part.codes
     ]
-    arrivals = cluster.arrivals(plan.point)
+    arrivals = cluster.arrivals(plan.point) if plan.point else 0
     return Result(
         plan=plan,
-        hit=arrivals >= plan.arrival,
+        hit=plan.storm > 0 or arrivals >= plan.arrival,
         arrivals=arrivals,
         seconds=time.monotonic() - began_s,
         finding=finding,
@@ -121,15 +125,41 @@ def _run(plan: Plan, cluster: Cluster, server: PostgresServer | None, began_s: f
     )
 
 
-def _submit(plan: Plan, cluster: Cluster, pieces: list[Piece], acks: Acks) -> None:
+def _submit(plan: Plan, cluster: Cluster, pieces: list[Piece], acks: Acks) -> list[Submitter]:
     end_s = time.monotonic() + plan.bound_s
-    for number in range(CLIENTS):
-        part = pieces[number::CLIENTS]
-        Submitter(cluster.home, part, acks, f"{plan.seed}/{number}", end_s).start()
+    clients = [
+        Submitter(cluster.home, pieces[number::CLIENTS], acks, f"{plan.seed}/{number}", end_s)
+        for number in range(CLIENTS)
+    ]
+    for client in clients:
+        client.start()
+    return clients
 
 
-def _unanswered(pieces: list[Piece], acks: Acks) -> str:
-    return f"{len(pieces) - len(acks.ids)} submissions were not answered: {acks.faults[:3]}"
+def _await_clients(plan: Plan, clients: list[Submitter], pieces: list[Piece], acks: Acks) -> None:
+    """Until every client has all its answers."""
+    end_s = time.monotonic() + plan.bound_s
+    for client in clients:
+        client.join(max(0.1, end_s - time.monotonic()))
+    left = len(pieces) - len(acks.ids)
+    assert not left, f"{left} submissions were not answered: {acks.faults[:3]}"
+
+
+def _storm(plan: Plan, cluster: Cluster) -> None:
+    """Deaths of parts drawn by the seed, at moments drawn by it."""
+    draw = random.Random(f"{plan.seed}/storm")
+    for _ in range(plan.storm):
+        time.sleep(draw.uniform(0.05, 1.2))
+        host = draw.choice(cluster.names)
+        kind = draw.choice(("controller", "agent", "supervisor", "host", "reboot"))
+        if kind == "controller":
+            cluster.controller.kill()
+        if kind == "reboot":
+            cluster.reboot(host)
+        if kind in ("agent", "host"):
+            cluster.agents[host].kill()
+        if kind in ("supervisor", "host") and (holder := cluster.supervisor(host)):
+            kill_process(holder)
 
 
 def _crash_server(plan: Plan, cluster: Cluster, server: PostgresServer | None) -> None:
@@ -187,7 +217,7 @@ def _unwanted_ends(plan: Plan, cluster: Cluster) -> list[str]:
         odd = [code for code in part.codes if code != -9]
         if odd and not (part is cluster.controller and plan.crash_after):
             faults.append(f"{part.name} ended by itself with {odd}: {part.said()}")
-        if part.codes.count(-9) > 1:
+        if part.codes.count(-9) > 1 and not plan.storm:
             faults.append(f"{part.name} was killed {part.codes.count(-9)} times")
     return faults
 
@@ -205,4 +235,19 @@ def seeded(part: str, index: int, seed: int, point: str, most: int) -> Plan:
         crash_after=draw.randint(1, 40) if on_postgres and index % 2 else 0,
         # Gangs come together on the first hosts, and their attachments with them.
         host="n1" if point.startswith("journal.") else draw.choice(["n1", "n2", "n3"]),
+    )
+
+
+def stormy(index: int, seed: int) -> Plan:
+    """The plan of storm `index`: many deaths, every third on PostgreSQL with a server stop."""
+    draw = random.Random(f"{seed}/storm/{index}")
+    on_postgres = index % 3 == 2
+    return Plan(
+        part="storm",
+        point="",
+        arrival=0,
+        seed=f"{seed}/storm/{index}",
+        database="postgresql" if on_postgres else "sqlite",
+        crash_after=draw.randint(1, 40) if on_postgres else 0,
+        storm=draw.randint(4, 12),
     )

@@ -6,6 +6,7 @@ to is a fault on SQLite; on PostgreSQL it may end while the server is away. Ever
 carries the run's folder in its command line or environment, so that what is left can be found.
 """
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -21,6 +22,7 @@ from tests.kill.client import get
 from xce.agent.settings import AgentConfig, make_folder
 from xce.ops.agents import SUPERVISOR_LOCK, holder_of, kill_process
 from xce.ops.config.file import read_site
+from xce.ops.up import EXIT_BROKEN
 
 ROOT = Path(__file__).resolve().parents[2]
 PORTS_FIRST, PORTS_EACH, PORTS_SLOTS = 20_000, 24, 500
@@ -46,6 +48,7 @@ LOOK_S = 0.02
 AGAIN_S = 0.3
 UP_S = 60.0
 STOP_S = 60.0
+REVIVED_S = 10.0
 
 Words = Sequence[str]
 
@@ -130,6 +133,7 @@ class Cluster:
         self.database = database
         self._mutant = mutant
         self._poll_ms = poll_ms
+        self._boots = 0
         self.counts = folder / "counts"
         self.counts.mkdir(parents=True)
         self.file = folder / "cluster.toml"
@@ -164,7 +168,7 @@ class Cluster:
         words = ["controller", "--home", str(self.home), "--cluster", str(self.file)]
         return [*words, "--database", self.database, "--allow-root"]
 
-    def _agent(self, name: str) -> Part:
+    def _agent(self, name: str, boot_id: str = "") -> Part:
         config = AgentConfig(
             host=name,
             home=str(self.home),
@@ -172,6 +176,7 @@ class Cluster:
             token_file="",
             facts_file=str(self.folder / f"{name}.json"),
             allow_root=True,
+            boot_id=boot_id,
             poll_wait_ms=self._poll_ms,
             retry_cap_s=0.5,
         )
@@ -232,6 +237,25 @@ class Cluster:
         if holder:
             kill_process(holder)
 
+    def reboot(self, host: str) -> None:
+        """End everything on a host, and let it come back with another boot id."""
+        agent = self.agents[host]
+        self.kill_host(host)
+        await_true(lambda: agent.process is None, STOP_S, f"the agent of {host} does not die")
+        if holder := self.supervisor(host):
+            kill_process(holder)
+        await_true(lambda: not self._swept(host), STOP_S, f"{host} is not empty")
+        self._boots += 1
+        agent.words = self._agent(host, f"boot-{self._boots}").words
+        agent.wanted = True
+
+    def _swept(self, host: str) -> set[int]:
+        """Kill users' processes on a host; those that were there."""
+        found = set(carriers(str(self.folder))) & set(carriers(f"XCE_HOST={host}"))
+        for pid in found:
+            kill_process(pid)
+        return found
+
     def revive_host(self, host: str) -> None:
         """Let a host that was killed come back."""
         self.agents[host].wanted = True
@@ -240,14 +264,17 @@ class Cluster:
         """The pid of a host's supervisor; 0 when there is none."""
         return holder_of(self.home / "hosts" / host / SUPERVISOR_LOCK)
 
-    def stop(self) -> list[str]:
-        """End everything in order: what went wrong."""
+    def stop(self, *, may_break: bool = False) -> list[str]:
+        """End everything in order: what went wrong. A controller `may_break` at its last cut,
+        when its database was away since its last commit."""
         faults = []
+        with contextlib.suppress(AssertionError):
+            await_true(self._all_live, REVIVED_S, "a part does not come back")
         self._tending.set()
         if self._thread is not None:
             self._thread.join()
         code = self.controller.stop()
-        if code:
+        if code and not (may_break and code == EXIT_BROKEN):
             faults.append(f"the controller ended with {code}: {self.controller.said()}")
         for name, agent in self.agents.items():
             code = agent.stop()
@@ -258,6 +285,10 @@ class Cluster:
         except AssertionError as error:
             faults.append(str(error))
         return faults
+
+    def _all_live(self) -> bool:
+        parts = [one for one in (self.controller, *self.agents.values()) if one.wanted]
+        return all(one.process is not None and one.process.poll() is None for one in parts)
 
     def _no_supervisors(self) -> bool:
         return not any(self.supervisor(name) for name in self.names)

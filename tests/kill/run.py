@@ -3,9 +3,10 @@
 
 Each run kills one part at one named point; the points are dealt round by round, so that every
 one has its turn. A death that did not come, because the run ended before the arrival that was
-drawn, is drawn again earlier. Prints a line per run, then how often each point was hit, what was
-counted, the seed and the seconds. Exits 1 when anything was breached, or a point that was due
-was hit fewer than three times.
+drawn, is drawn again earlier. `--storm N` adds runs in which all parts die many times, at any
+moment; `--gangs N` plays two large gangs against each other. Prints a line per run, then how
+often each point was hit, what was counted, the seed and the seconds. Exits 1 when anything was
+breached, or a point that was due was hit fewer than three times.
 """
 
 import argparse
@@ -21,7 +22,8 @@ from concurrent.futures import ProcessPoolExecutor
 
 from msgspec import structs
 
-from tests.kill.one import Plan, Result, run_one, seeded
+from tests.kill.one import Plan, Result, run_one, seeded, stormy
+from tests.kill.scenes import two_large_gangs
 from xce import crashpoint
 
 HITS_DUE = 3
@@ -86,14 +88,15 @@ def line_of(result: Result) -> str:
     plan, found = result.plan, result.finding
     verdict = "ok" if not found.faults else f"BREACHED: {len(found.faults)}"
     crash = f" server@{plan.crash_after}" if plan.crash_after else ""
+    where = f"{plan.point}:{plan.arrival}" if plan.point else f"{result.deaths} deaths"
     head = (
-        f"{plan.database:10} {plan.part:10} {plan.point}:{plan.arrival}{crash} seed {plan.seed} "
+        f"{plan.database:10} {plan.part:10} {where}{crash} seed {plan.seed} "
         f"hit {'yes' if result.hit else 'NO'} records {found.records} marks {found.marks} "
         f"failed {found.failed_starts} broken {found.broken_starts} refused {len(found.refused)} "
         f"{result.seconds:.1f} s {verdict}"
     )
-    where = [f"    kept in {result.folder}"] if result.folder else []
-    return "\n".join([head, *(f"    {fault}" for fault in found.faults[:8]), *where])
+    kept = [f"    kept in {result.folder}"] if result.folder else []
+    return "\n".join([head, *(f"    {fault}" for fault in found.faults[:8]), *kept])
 
 
 def summary(results: list[Result], seed: int, began_s: float) -> bool:
@@ -113,7 +116,7 @@ def summary(results: list[Result], seed: int, began_s: float) -> bool:
     print(
         f"\nruns {len(results)} ({dict(runs)}), server stops "
         f"{sum(bool(one.plan.crash_after) for one in results)}, breached {len(breached)}\n"
-        f"jobs and gangs {sum(one.plan.jobs + 5 for one in results)}, requests "
+        f"jobs and gangs {sum(one.plan.jobs + 8 for one in results)}, requests "
         f"{sum(one.asked for one in results)}, records {sum(one.records for one in found)}, "
         f"processes that ran {sum(one.marks for one in found)}\n"
         f"starts failed before their pass {sum(one.failed_starts for one in found)}, broken after "
@@ -133,6 +136,8 @@ def main(words: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.kill.run", description=__doc__)
     for part in ("controller", "agent", "supervisor", "postgres"):
         parser.add_argument(f"--{part}", type=int, default=0, metavar="N")
+    parser.add_argument("--storm", type=int, default=0, metavar="N")
+    parser.add_argument("--gangs", type=int, default=0, metavar="N")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--at-once", type=int, default=2, metavar="N")
     asked = parser.parse_args(words)
@@ -142,12 +147,18 @@ def main(words: list[str]) -> int:
         for part in ("controller", "agent", "supervisor", "postgres")
         for plan in plans(part, getattr(asked, part), asked.seed)
     ]
-    results = []
+    todo += [stormy(index, asked.seed) for index in range(asked.storm)]
+    results, fought = [], []
     with ProcessPoolExecutor(asked.at_once) as pool:
         for result in pool.map(until_hit, todo):
             results.append(result)
             print(line_of(result), flush=True)
-    return 0 if summary(results, asked.seed, began_s) else 1
+        seeds = [f"{asked.seed}-{index}" for index in range(asked.gangs)]
+        for seed, breaches in zip(seeds, pool.map(two_large_gangs, seeds), strict=True):
+            fought.append(breaches)
+            print(f"two large gangs, seed {seed}: {breaches or 'ok'}", flush=True)
+    well = summary(results, asked.seed, began_s)
+    return 0 if well and not any(fought) else 1
 
 
 if __name__ == "__main__":

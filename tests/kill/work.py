@@ -7,7 +7,7 @@ attempt, launch, rank, wall time in nanoseconds, pid. So nothing can have run wi
 import random
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 MARK = (
     'echo "$XCE_JOB $XCE_ATTEMPT $XCE_LAUNCH $XCE_RANK $(date +%s%N) $$ ." >> "$MARKS"; '
@@ -18,13 +18,15 @@ RETRIES = {"max": 20, "first": "1s", "factor": 1, "cap": "1s"}
 
 
 class Piece(Struct, frozen=True, kw_only=True):
-    """One submission. `code` is what its processes exit with, `processes` how many there are."""
+    """One submission. `code` is what its processes exit with, `processes` how many there are.
+    One that `is_cut` would run for an hour: its client asks for its end."""
 
     key: str
     path: str
     body: dict[str, Any]
     code: int = 0
     processes: int = 1
+    is_cut: bool = False
 
     @property
     def is_gang(self) -> bool:
@@ -86,11 +88,20 @@ def slow(delay_s: float) -> dict[str, Any]:
 
 
 def mixed(seed: str, marks: str, jobs: int = 50) -> list[Piece]:
-    """The work of one run: `jobs` small jobs and five gangs, in an order of the seed's."""
+    """The work of one run: `jobs` small jobs, five gangs, and a little that is to be killed, in an
+    order of the seed's."""
     draw = random.Random(seed)
-    pieces = [_one_job(draw, number, marks) for number in range(jobs)] + _gangs(marks)
+    pieces = [_one_job(draw, number, marks) for number in range(jobs)]
+    pieces += [*_gangs(marks), *_cut(marks)]
     draw.shuffle(pieces)
     return pieces
+
+
+def _cut(marks: str) -> list[Piece]:
+    """Work whose end is asked for."""
+    pieces = [job(f"cut-{number}", marks, sleep=3600) for number in range(2)]
+    pieces.append(gang("cut-gang", marks, [role("long", 2, 3600, claims=[slow(0.2)])]))
+    return [structs.replace(piece, is_cut=True) for piece in pieces]
 
 
 def _one_job(draw: random.Random, number: int, marks: str) -> Piece:
