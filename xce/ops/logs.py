@@ -22,7 +22,11 @@ class TextLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """One line."""
         clock = time.strftime("%H:%M:%S", time.localtime(record.created))
-        return f"{clock} {record.levelname.lower()}: {said(record)}"
+        line = f"{clock} {record.levelname.lower()}: {said(record)}"
+        if record.exc_info and record.levelno <= logging.INFO:
+            # Only --verbose gets here: whoever asked for all wants the place, too.
+            line += f"\n{self.formatException(record.exc_info)}"
+        return line
 
 
 class JsonLines(logging.Formatter):
