@@ -172,8 +172,15 @@ class Controller:
 
     async def story(self, entity: str) -> Sequence[Record]:
         """The records that name an entity, oldest first."""
-        found: list[Record] = await self._read(self._writer.log.story, entity)
-        return found
+
+        def read() -> list[Record]:
+            found: list[Record] = []
+            while page := self._writer.log.story(entity, found[-1].lsn if found else 0):
+                found += page
+            return found
+
+        told: list[Record] = await self._read(read)
+        return told
 
     async def records(self, after_lsn: int, limit: int) -> Sequence[Record]:
         """The next committed records of the log."""
