@@ -33,6 +33,7 @@ class Work(Struct):
     lsn: int
     now_us: int
     freed: int
+    tick_lsn: int = 0
     planned: int = 0
     stale: int = 0
 
@@ -67,7 +68,8 @@ class Sessions:
         self._backoff_due = False
         known = self._reasons if self._reasons_freed == index.freed else {}
         snapshot = self._viewer.snapshot(now_us, known)
-        return Work(SessionRun(snapshot), snapshot.lsn, now_us, index.freed)
+        tick_lsn = self._state.last("tick_lsn")
+        return Work(SessionRun(snapshot), snapshot.lsn, now_us, index.freed, tick_lsn)
 
     def advance(self, work: Work) -> bool:
         """Work on for a fixed count of search steps; True when the plan is there."""
@@ -85,6 +87,7 @@ class Sessions:
                 snapshot_us=work.now_us,
                 digest=plan.digest,
                 placements=plan.placements[first : first + SLICE_GROUPS],
+                tick_lsn=work.tick_lsn,
             )
 
     def committed(self, work: Work, done: Step) -> None:

@@ -36,7 +36,12 @@ class RetryConfig(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class TypeConfig(Struct, frozen=True, gc=False, kw_only=True):
-    """A resource type declared by the site, beside the built-in ones."""
+    """A resource type declared by the site, beside the built-in ones.
+
+    What is left out is derived: `direction` "" from whether use takes it away, `scale` 0 is 1,
+    `ttl_us` 0 of a reported type is three intervals. `origin` says where it came from, `version`
+    is the lsn of the record that last changed it (0 in a file that was not loaded yet).
+    """
 
     name: str
     layer: str = "counter"
@@ -45,16 +50,50 @@ class TypeConfig(Struct, frozen=True, gc=False, kw_only=True):
     scope: str = "host"
     consumable: bool = True
     provider: str = ""
+    direction: str = ""
+    scale: int = 0
+    hosts: tuple[str, ...] = ()
+    release_on_suspend: bool = True
+    interval_us: int = 0
+    ttl_us: int = 0
+    provision: bool = False
+    sharing: int = 1
+    level: str = ""
+    draws_on: str = ""
+    description: str = ""
+    origin: str = "file"
+    version: int = 0
+
+
+class PoolConfig(Struct, frozen=True, gc=False, kw_only=True):
+    """One amount of a shared type, seen by several hosts.
+
+    `hosts` is read as LSF's ResourceMap: names, `all`, `others` (those in no other pool of the
+    type), `~name` takes one out. `label` names the pool in holdings; `reported` means that a
+    reporter gives the total, which is unknown, so nothing, until it did.
+    """
+
+    type: str
+    label: str = ""
+    hosts: tuple[str, ...] = ("all",)
+    amount: int = 0
+    reported: bool = False
+    origin: str = "file"
 
 
 class Config(Struct, frozen=True, gc=False, kw_only=True):
-    """Everything that decisions read from the site's settings."""
+    """Everything that decisions read from the site's settings. `types_removed` names types of the
+    file that were taken away at run time; `observe` the reported values that ticks always carry;
+    `tick_interval_us` 0 means no ticks."""
 
     cluster: str = "cluster"
     levels: tuple[str, ...] = ("host",)
     queues: tuple[QueueConfig, ...] = (QueueConfig(name="normal", description="the default queue"),)
     default_queue: str = "normal"
     types: tuple[TypeConfig, ...] = ()
+    pools: tuple[PoolConfig, ...] = ()
+    types_removed: tuple[str, ...] = ()
+    observe: tuple[str, ...] = ()
     operators: tuple[int, ...] = ()
     allow_root: bool = False
     suspect_after_us: int = 15 * SECOND_US
@@ -66,6 +105,7 @@ class Config(Struct, frozen=True, gc=False, kw_only=True):
     failure_window_us: int = SECOND_US
     start_retries: RetryConfig = RetryConfig()
     priority_default: int = 50
+    tick_interval_us: int = 5 * SECOND_US
 
     def queue(self, name: str) -> QueueConfig | None:
         """The queue of that name."""

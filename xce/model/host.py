@@ -65,3 +65,11 @@ class Instance(Struct, frozen=True, gc=False, kw_only=True):
     domains: tuple[tuple[str, str], ...] = ()
     sharing: int = 1
     why: str = ""
+
+
+class Observed(Struct, frozen=True, gc=False, kw_only=True):
+    """What ticks said of a host, or of a pool (`of` is then `TYPE@LABEL`): values that are known,
+    sorted by name, in their base unit. A value that went stale is not here any more."""
+
+    of: str
+    values: tuple[tuple[str, int | str], ...] = ()

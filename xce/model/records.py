@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
-from xce.model.config import Config
+from xce.model.config import Config, PoolConfig, TypeConfig
 from xce.model.host import HostFacts
 from xce.model.placing import AttachmentPlan, ClaimPlan, LaunchPlan, MemberPlan, Share
 
@@ -69,6 +69,32 @@ class ConfigLoaded(Body, frozen=True, gc=False, kw_only=True):
 
     digest: str
     config: Config
+
+
+class ConfigChanged(Body, frozen=True, gc=False, kw_only=True):
+    """One change of the configuration at run time: the type or pool of this name as it is from
+    here on; neither means that it was taken away. The whole configuration is in `then`."""
+
+    what: str
+    name: str
+    type: TypeConfig | None = None
+    pool: PoolConfig | None = None
+
+
+class TickOf(Struct, frozen=True, gc=False, array_like=True):
+    """What changed of one host or pool: (place in the tick's columns, value); None is unknown."""
+
+    of: str
+    moves: tuple[tuple[int, int | str | None], ...]
+
+
+class Tick(Body, frozen=True, gc=False, kw_only=True):
+    """One sample of the observed columns that somebody looks at: only what left its dead band,
+    became known or went stale. `dropped` are columns that nobody looks at any more."""
+
+    columns: tuple[str, ...]
+    changes: tuple[TickOf, ...]
+    dropped: tuple[str, ...] = ()
 
 
 class CutClosed(Body, frozen=True, gc=False, kw_only=True):
@@ -344,4 +370,5 @@ __all__ = [name for name in BODIES] + [
     "Record",
     "RoleSpan",
     "Share",
+    "TickOf",
 ]

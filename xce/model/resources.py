@@ -252,16 +252,28 @@ def site_types(declared: tuple[TypeConfig, ...]) -> Mapping[str, ResourceType]:
 
 
 def _declared(config: TypeConfig) -> ResourceType:
-    """What is used up is the better the more there is of it; else it has no direction."""
+    """What is used up is the better the more there is of it; else it has no direction. What is
+    reported is unknown after three missed reports."""
     layer = Layer(config.layer)
     consumable = config.consumable and layer is not Layer.ATTRIBUTE
+    derived = _DEC if consumable else Direction.NONE
     return ResourceType(
         name=config.name,
         layer=layer,
         kind=Kind(config.kind),
         unit=config.unit,
-        direction=_DEC if consumable else Direction.NONE,
+        scale=max(config.scale, 1),
+        direction=Direction(config.direction) if config.direction else derived,
         scope=Scope(config.scope),
+        hosts=config.hosts,
         consumable=consumable,
+        release_on_suspend=config.release_on_suspend,
+        interval_us=config.interval_us,
+        ttl_us=config.ttl_us or 3 * config.interval_us,
         provider=config.provider,
+        provision=config.provision,
+        sharing=config.sharing,
+        level=config.level,
+        draws_on=config.draws_on,
+        description=config.description,
     )

@@ -93,6 +93,12 @@ class Ledger:
         self._move(taking, -1)
         self._undo.append(taking)
 
+    def has(self, taking: Taking) -> bool:
+        """Whether the amounts of a taking are free; of a shared pool, another host may have
+        drawn on them."""
+        host = taking.host
+        return all(self.column(name)[host] >= amount for name, amount in taking.counters)
+
     def mark(self) -> int:
         """A point to roll back to."""
         return len(self._undo)

@@ -49,6 +49,7 @@ CUT_KINDS = (
     "attachment",
     "reservation",
     "timer",
+    "observed",
 )
 """Kinds of entities that cuts hold, one table each."""
 

@@ -5,7 +5,7 @@ of changes come as decide made them or as the log holds them: both are converted
 type, so that a live state and a reloaded one are the same to the last field.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, get_type_hints
 
 from msgspec import Struct, convert, structs
@@ -13,7 +13,7 @@ from msgspec import Struct, convert, structs
 from xce.controller.core.state import TABLES, Counter, Key, Setting, State
 from xce.model import records as r
 from xce.model.group import Group
-from xce.model.host import Host, Instance
+from xce.model.host import Host, Instance, Observed
 from xce.model.ids import instance_key
 from xce.model.job import Job
 from xce.model.placing import ClaimPlan, LaunchPlan, MemberPlan
@@ -276,6 +276,25 @@ def _leader(state: State, record: r.Record, body: r.LeaderStarted) -> None:
     _count(state, "leader_us", record.at_us)
 
 
+def _tick(state: State, record: r.Record, body: r.Tick) -> None:
+    """Values replace those of the same name; what has none left is not there."""
+    _count(state, "tick_lsn", record.lsn)
+    for change in body.changes:
+        moves = {body.columns[place]: value for place, value in change.moves}
+        _observe(state, change.of, moves)
+    gone = dict.fromkeys(body.dropped, None)
+    for of in list(state.observed) if gone else ():
+        _observe(state, of, gone)
+
+
+def _observe(state: State, of: str, moves: Mapping[str, int | str | None]) -> None:
+    old = state.observed.get(of)
+    values = {**dict(old.values if old else ()), **moves}
+    kept = tuple(sorted((name, one) for name, one in values.items() if one is not None))
+    if kept != (old.values if old else ()):
+        state.put("observed", of, Observed(of=of, values=kept) if kept else None)
+
+
 _CREATE: dict[str, Callable[[State, r.Record, Any], None]] = {
     "LeaderStarted": _leader,
     "ConfigLoaded": _config,
@@ -283,4 +302,5 @@ _CREATE: dict[str, Callable[[State, r.Record, Any], None]] = {
     "GroupSubmitted": _group,
     "Planned": _planned,
     "HostRegistered": _host,
+    "Tick": _tick,
 }

@@ -16,6 +16,8 @@ _COMPARED = (
     "live_launches",
     "live_attachments",
     "used",
+    "pooled",
+    "waiting_specs",
     "holders",
     "host_instances",
     "starts_of",

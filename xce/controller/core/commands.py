@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from xce.dispatch.protocol import Report
 from xce.model.actor import Actor
-from xce.model.config import Config
+from xce.model.config import Config, PoolConfig, TypeConfig
 from xce.model.group import GroupSpec
 from xce.model.host import HostFacts
 from xce.model.job import Spec
@@ -142,6 +142,7 @@ class CommitPlan(Struct, frozen=True, gc=False, kw_only=True):
     snapshot_us: int
     digest: str
     placements: tuple[Placement, ...]
+    tick_lsn: int = 0
 
 
 class EndSession(Struct, frozen=True, gc=False, kw_only=True):
@@ -173,6 +174,44 @@ class StartLeading(Struct, frozen=True, gc=False, kw_only=True):
     resumed_lsn: int
 
 
+class AddType(Struct, frozen=True, gc=False, kw_only=True):
+    """Declare a resource type at run time, or change one that was declared."""
+
+    actor: Actor
+    type: TypeConfig
+    request: Request = Request()
+
+
+class AddPool(Struct, frozen=True, gc=False, kw_only=True):
+    """Declare a pool of a shared type at run time, or change one."""
+
+    actor: Actor
+    pool: PoolConfig
+    request: Request = Request()
+
+
+class RemoveResource(Struct, frozen=True, gc=False, kw_only=True):
+    """Take a type away, or a pool where the name is `TYPE@LABEL`."""
+
+    actor: Actor
+    name: str
+    request: Request = Request()
+
+
+class Sample(Struct, frozen=True, gc=False, kw_only=True):
+    """What is heard now of a host, or of a pool (`TYPE@LABEL`); None is unknown or stale."""
+
+    of: str
+    values: tuple[tuple[str, int | str | None], ...]
+
+
+class TakeTick(Struct, frozen=True, gc=False, kw_only=True):
+    """The reported values at this moment; decide writes down what is looked at and moved."""
+
+    actor: Actor
+    samples: tuple[Sample, ...]
+
+
 Command = (
     SubmitJob
     | SubmitGroup
@@ -187,4 +226,8 @@ Command = (
     | EndSession
     | NoteCut
     | StartLeading
+    | AddType
+    | AddPool
+    | RemoveResource
+    | TakeTick
 )

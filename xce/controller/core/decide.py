@@ -15,6 +15,7 @@ from xce.controller.core.decide_hosts import host_event, register_host
 from xce.controller.core.decide_log import end_session, load_config, note_cut, start_leading
 from xce.controller.core.decide_plan import commit_plan
 from xce.controller.core.decide_reports import take_report
+from xce.controller.core.decide_resources import add_pool, add_type, remove_resource, take_tick
 from xce.controller.core.decide_users import hold_job, kill, submit_group, submit_job
 from xce.controller.core.draft import Draft
 from xce.controller.core.state import State
@@ -44,6 +45,10 @@ _DECIDERS = {
     c.EndSession: end_session,
     c.NoteCut: note_cut,
     c.StartLeading: start_leading,
+    c.AddType: add_type,
+    c.AddPool: add_pool,
+    c.RemoveResource: remove_resource,
+    c.TakeTick: take_tick,
 }
 
 

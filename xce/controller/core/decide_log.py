@@ -3,6 +3,7 @@
 from typing import Any
 
 from xce.controller.core import commands as c
+from xce.controller.core.decide_resources import merged
 from xce.controller.core.draft import Draft
 from xce.model.actor import ADMIN, SYSTEM
 from xce.model.ids import host_ref
@@ -24,18 +25,22 @@ def start_leading(draft: Draft, command: c.StartLeading) -> c.Rejection | Answer
     lsn = draft.open(facts, [host_ref(name) for name in sorted(state.hosts)])
     for name in sorted(state.hosts):
         draft.fire("liveness", name, "lead", question=lsn, changed_us=draft.now_us)
+    for of in sorted(state.observed):
+        draft.drop("observed", of, "lead")
     return {"epoch": state.epoch}, {}
 
 
 def load_config(draft: Draft, command: c.LoadConfig) -> c.Rejection | Answer:
-    """Put a configuration in force; the same one again is nothing."""
+    """Put a configuration in force; the same one again is nothing. What was declared at run time
+    stays (see `decide_resources.merged`)."""
     if command.actor.kind not in (ADMIN, SYSTEM):
         return c.Rejection(code="not_allowed", message="only an administrator may load settings")
     setting = draft.state.tables["setting"].get("config")
     if setting is not None and setting.digest == command.digest:
         return {"changed": False}, {}
-    draft.open(ConfigLoaded(digest=command.digest, config=command.config), [])
-    return {"changed": True}, {}
+    config, kept = merged(draft.state, command.config, draft.state.lsn + 1)
+    draft.open(ConfigLoaded(digest=command.digest, config=config), [])
+    return {"changed": True, "kept": kept}, {}
 
 
 def end_session(draft: Draft, command: c.EndSession) -> c.Rejection | Answer:

@@ -12,9 +12,17 @@ from msgspec import Struct
 
 from xce.controller.core import commands as c
 from xce.controller.core.draft import Draft
+from xce.controller.core.resources.pools import (
+    Pools,
+    free_of,
+    name_of,
+    pooled_holding,
+    pooled_share,
+    pools_of,
+)
 from xce.controller.core.starts import let_pass
 from xce.controller.core.state import State
-from xce.model.config import Config
+from xce.model.config import Config, PoolConfig
 from xce.model.group import GroupSpec
 from xce.model.ids import group_text, job_text
 from xce.model.job import ONCE, PER_HOST, Spec
@@ -32,6 +40,7 @@ class _Taken(Struct):
 
     bumps: dict[str, int]
     counters: dict[tuple[str, str], int]
+    pools: dict[str, int]
     instances: dict[str, None]
 
 
@@ -52,13 +61,13 @@ class Numbers:
 def commit_plan(draft: Draft, command: c.CommitPlan) -> c.Rejection | Answer:
     """Write down what of the slice still holds; the answer names what was stale."""
     state = draft.state
-    taken = _Taken({}, {}, {})
+    taken = _Taken({}, {}, {}, {})
     accepted, stale = [], []
     for placement in command.placements:
         waits = _still_waits(state, placement, draft.now_us)
         if waits and _still_fits(state, placement, taken, command.snapshot_us):
             accepted.append(placement)
-            _take(placement, taken)
+            _take(state.config.pools, placement, taken)
         else:
             stale.append(_label(placement))
     if not accepted:
@@ -72,7 +81,7 @@ def commit_plan(draft: Draft, command: c.CommitPlan) -> c.Rejection | Answer:
         snapshot_lsn=command.snapshot_lsn,
         now_us=command.snapshot_us,
         config_lsn=state.config_lsn,
-        tick_lsn=0,
+        tick_lsn=command.tick_lsn,
         decision=DECISION_VERSION,
         digest=command.digest,
         groups=groups,
@@ -110,6 +119,9 @@ def _still_waits(state: State, placement: Placement, now_us: int) -> bool:
 
 
 def _still_fits(state: State, placement: Placement, taken: _Taken, seen_us: int) -> bool:
+    # What a pool has changes by what is held elsewhere, which no version of these hosts tells.
+    if not _pools_hold(state, placement, taken):
+        return False
     version = state.index.version
     if all(
         version.get(host, 0) + taken.bumps.get(host, 0) == seen
@@ -124,6 +136,27 @@ def _still_fits(state: State, placement: Placement, taken: _Taken, seen_us: int)
     return _fits_in_full(state, placement, taken)
 
 
+def _pools_hold(state: State, placement: Placement, taken: _Taken) -> bool:
+    return all(
+        taken.pools.get(name_of(pool), 0) + amount <= free_of(state, pool)
+        for pool, amount in _pooled(state.config.pools, placement)
+    )
+
+
+def _pooled(pools: Pools, placement: Placement) -> list[tuple[PoolConfig, int]]:
+    """What a placement takes of pools, as it names it: by type and host."""
+    if not pools:
+        return []
+    amounts: dict[str, int] = {}
+    found: dict[str, PoolConfig] = {}
+    for (host, name), amount in _asked(placement)[0].items():
+        pool = pools_of(pools, host).get(name)
+        if pool is not None:
+            found[name_of(pool)] = pool
+            amounts[name_of(pool)] = amounts.get(name_of(pool), 0) + amount
+    return [(found[name], amount) for name, amount in amounts.items()]
+
+
 def _fits_in_full(state: State, placement: Placement, taken: _Taken) -> bool:
     for host, _ in placement.host_versions:
         found = state.hosts[host]
@@ -133,6 +166,8 @@ def _fits_in_full(state: State, placement: Placement, taken: _Taken) -> bool:
             return False
     counters, instances = _asked(placement)
     for (host, name), amount in counters.items():
+        if name in pools_of(state.config.pools, host):
+            continue
         total = dict(state.hosts[host].facts.counters).get(name, 0)
         used = state.index.used.get(host, {}).get(name, 0)
         if used + taken.counters.get((host, name), 0) + amount > total:
@@ -164,8 +199,10 @@ def _asked(placement: Placement) -> tuple[dict[tuple[str, str], int], list[str]]
     return counters, instances
 
 
-def _take(placement: Placement, taken: _Taken) -> None:
+def _take(pools: Pools, placement: Placement, taken: _Taken) -> None:
     counters, instances = _asked(placement)
+    for pool, amount in _pooled(pools, placement):
+        taken.pools[name_of(pool)] = taken.pools.get(name_of(pool), 0) + amount
     for at, amount in counters.items():
         taken.counters[at] = taken.counters.get(at, 0) + amount
     taken.instances.update(dict.fromkeys(instances))
@@ -184,7 +221,7 @@ def _number(draft: Draft, numbers: Numbers, placement: Placement) -> PlannedGrou
     lsn = state.lsn + 1
     claims, attachments = [], []
     for placed in placement.claims:
-        claim = _claim(numbers, placed, lsn)
+        claim = _claim(state.config.pools, numbers, placed, lsn)
         claims.append(claim)
         made = _attachment(state, numbers, placed, claim)
         if made is not None:
@@ -220,11 +257,11 @@ def _member(state: State, numbers: Numbers, member: PlacedMember) -> MemberPlan:
         role=member.role,
         rank=member.rank,
         allocation=numbers.next("allocation"),
-        shares=member.shares,
+        shares=tuple(pooled_share(state.config.pools, share) for share in member.shares),
     )
 
 
-def _claim(numbers: Numbers, placed: PlacedClaim, lsn: int) -> ClaimPlan:
+def _claim(pools: Pools, numbers: Numbers, placed: PlacedClaim, lsn: int) -> ClaimPlan:
     return ClaimPlan(
         claim=numbers.next("claim"),
         name=placed.template.name,
@@ -234,7 +271,7 @@ def _claim(numbers: Numbers, placed: PlacedClaim, lsn: int) -> ClaimPlan:
         job=placed.job,
         count=placed.template.count,
         generation=lsn,
-        holdings=placed.holdings,
+        holdings=tuple(pooled_holding(pools, one) for one in placed.holdings),
     )
 
 

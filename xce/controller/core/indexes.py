@@ -36,6 +36,8 @@ class Indexes:
         self.live_launches: dict[str, dict[int, None]] = {}
         self.live_attachments: dict[str, dict[int, None]] = {}
         self.used: dict[str, dict[str, int]] = {}
+        self.pooled: dict[str, int] = {}
+        self.waiting_specs: dict[str, int] = {}
         self.holders: dict[str, tuple[str, int]] = {}
         self.host_instances: dict[str, dict[str, None]] = {}
         self.starts_of: dict[int, dict[int, None]] = {}
@@ -58,6 +60,7 @@ class Indexes:
             "host": self._host,
             "instance": self._instance,
             "setting": self._setting,
+            "observed": self._observed,
         }
 
     def note(self, what: str, key: "Key", old: Any, new: Any) -> None:
@@ -105,6 +108,9 @@ class Indexes:
 
     # -- one hook per table --------------------------------------------------------------------
     def _job(self, key: Any, old: Any, new: Any) -> None:
+        for one, sign in ((old, -1), (new, 1)):
+            if one is not None and one.state == "PENDING":
+                _add(self.waiting_specs, one.spec, sign)
         waited = old is not None and old.state == "PENDING" and old.group == 0
         waits = new is not None and new.state == "PENDING" and new.group == 0
         if waited and not (waits and _same_place(old, new)):
@@ -213,6 +219,12 @@ class Indexes:
         self.freed += 1
         self._touch(key)
 
+    def _observed(self, key: Any, old: Any, new: Any) -> None:
+        """What did not fit may fit now. The host's version stays: a plan is not stale for it."""
+        self.freed += 1
+        if "@" in key:
+            self.inventory += 1
+
     def _back_off(self, who: tuple[str, int], backs_off: bool) -> None:
         if backs_off:
             self.backing_off[who] = None
@@ -273,9 +285,9 @@ class Indexes:
         self.freed += sign < 0
         for name, amount in counters:
             if name:
-                used[name] = used.get(name, 0) + sign * amount
-                if not used[name]:
-                    del used[name]
+                _add(used, name, sign * amount)
+                if "@" in name:
+                    _add(self.pooled, name, sign * amount)
         self._touch(host)
 
     def _hold(self, host: str, keys: Any, holder: tuple[str, int]) -> None:
@@ -297,6 +309,13 @@ class Indexes:
                 if "/port/" in key:
                     self.ports[host].pop(_port(key), None)
         self._touch(host)
+
+
+def _add(counts: dict[str, int], name: str, amount: int) -> None:
+    """Add to a count; one that is nothing is not there."""
+    counts[name] = counts.get(name, 0) + amount
+    if not counts[name]:
+        del counts[name]
 
 
 def _same_place(old: Job, new: Job) -> bool:

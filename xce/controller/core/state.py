@@ -18,7 +18,7 @@ from msgspec import Struct, json
 from xce.controller.core.indexes import Indexes
 from xce.model.config import Config
 from xce.model.group import Group, GroupSpec
-from xce.model.host import Host, Instance
+from xce.model.host import Host, Instance, Observed
 from xce.model.job import Job, Spec
 from xce.model.start import Allocation, Attachment, Claim, Launch, Start
 
@@ -53,6 +53,7 @@ TABLES: dict[str, type[Struct]] = {
     "launch": Launch,
     "claim": Claim,
     "attachment": Attachment,
+    "observed": Observed,
 }
 
 # The field that is an entity's state, by (table, machine).
@@ -120,6 +121,11 @@ class State:
     def hosts(self) -> dict[str, Host]:
         """Hosts by name."""
         return self.tables["host"]  # type: ignore[return-value]
+
+    @property
+    def observed(self) -> dict[str, Observed]:
+        """What ticks said, by host, or by `TYPE@LABEL` for pools."""
+        return self.tables["observed"]  # type: ignore[return-value]
 
     @property
     def config(self) -> Config:

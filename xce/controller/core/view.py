@@ -7,14 +7,26 @@ when the inventory changed; the rest is folded from the holdings at this lsn.
 from collections.abc import Mapping
 
 import numpy as np
+from msgspec import structs
 
+from xce.controller.core.resources.pools import free_of, pools_of, total_of
 from xce.controller.core.state import State
+from xce.model.config import PoolConfig
 from xce.model.group import Group
 from xce.model.host import Host
 from xce.model.job import Job
 from xce.model.resources import site_types
 from xce.scheduler.reasons import PendReason
-from xce.scheduler.snapshot import Ask, HostEntry, HostTable, RoleAsk, Snapshot, free_ranges
+from xce.scheduler.snapshot import (
+    Ask,
+    Column,
+    HostEntry,
+    HostTable,
+    Observed,
+    RoleAsk,
+    Snapshot,
+    free_ranges,
+)
 
 ASKS_MAX = 10_000
 _UNUSABLE = {
@@ -35,13 +47,15 @@ class Viewer:
         self._table: HostTable | None = None
         self._inventory = -1
         self._levels: tuple[str, ...] = ()
+        self._pools: tuple[tuple[PoolConfig, int], ...] = ()
 
     def table(self) -> HostTable:
         """The static half at the present inventory."""
         state = self._state
-        stale = self._inventory != state.index.inventory or self._levels != state.config.levels
-        if self._table is None or stale:
-            self._inventory, self._levels = state.index.inventory, state.config.levels
+        pools = tuple((pool, total_of(state, pool)) for pool in state.config.pools)
+        seen = (state.index.inventory, state.config.levels, pools)
+        if self._table is None or seen != (self._inventory, self._levels, self._pools):
+            self._inventory, self._levels, self._pools = seen
             self._table = HostTable.build(
                 state.config.levels,
                 [self._entry(host) for host in state.hosts.values() if host.liveness != "GONE"],
@@ -51,7 +65,15 @@ class Viewer:
     def _entry(self, host: Host) -> HostEntry:
         keys = sorted(self._state.index.host_instances.get(host.name, {}))
         found = (self._state.instances[key] for key in keys)
-        return HostEntry.of(host, [one for one in found if one.state != "GONE"])
+        entry = HostEntry.of(host, [one for one in found if one.state != "GONE"])
+        if not self._pools:
+            return entry
+        mine = pools_of(self._state.config.pools, host.name)
+        own = dict(host.facts.counters)
+        own |= {pool.type: 0 for pool, _ in self._pools}
+        own |= {pool.type: total for pool, total in self._pools if mine.get(pool.type) == pool}
+        facts = structs.replace(host.facts, counters=tuple(sorted(own.items())))
+        return structs.replace(entry, facts=facts)
 
     def snapshot(
         self, now_us: int, known: Mapping[str, PendReason] | None = None, limit: int = ASKS_MAX
@@ -80,6 +102,8 @@ class Viewer:
             types=site_types(state.config.types),
             seed=session,
             known=reasons,
+            observed=self._observed(table),
+            pools=self._pool_columns(table),
         )
 
     def _standing(self, host: Host) -> str:
@@ -97,7 +121,40 @@ class Viewer:
             for counter, amount in amounts.items():
                 if counter in free:
                     free[counter][row] -= amount
+        for pool, _ in self._pools:
+            rows = self._rows_of(table, pool)
+            free[pool.type][rows] = free_of(self._state, pool)
         return free
+
+    def _rows_of(self, table: HostTable, pool: PoolConfig) -> list[int]:
+        pools = self._state.config.pools
+        names = enumerate(table.names)
+        return [row for row, name in names if pools_of(pools, name).get(pool.type) == pool]
+
+    def _pool_columns(self, table: HostTable) -> dict[str, Column]:
+        """Per shared type, the number of the pool that each host sees; -1 for none."""
+        found: dict[str, Column] = {}
+        for number, (pool, _) in enumerate(self._pools):
+            column = found.setdefault(pool.type, np.full(len(table.names), -1, dtype=np.int64))
+            column[self._rows_of(table, pool)] = number
+        return found
+
+    def _observed(self, table: HostTable) -> dict[str, Observed]:
+        """Reported numbers as columns; what is not in the state is not known."""
+        found: dict[str, Observed] = {}
+        count = len(table.names)
+        for of, told in self._state.observed.items():
+            row = table.index.get(of)
+            for name, value in told.values if row is not None else ():
+                if isinstance(value, int):
+                    column = found.get(name)
+                    if column is None:
+                        column = found[name] = Observed(
+                            values=np.zeros(count, dtype=np.int64),
+                            known=np.zeros(count, dtype=bool),
+                        )
+                    column.values[row], column.known[row] = value, True
+        return found
 
     def _masks(self, table: HostTable) -> dict[str, tuple[int, ...]]:
         state = self._state

@@ -69,6 +69,8 @@ def lay(work: Workspace, need: MemberNeed, cell: Cell, limits: Limits, salt: int
     if len(ports) < wanted:
         return None
     taking = Taking(cell.host, _amounts(load, cell.units), _bits(load, picked), ports)
+    if not work.ledger.has(taking):
+        return None
     work.ledger.take(taking)
     return structs.replace(cell, picked=picked, ports=ports, taking=taking)
 

@@ -1,0 +1,24 @@
+"""Cuts hold what ticks said of hosts and pools."""
+
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy.dialects.postgresql import TEXT as PG_TEXT
+
+revision = "0002"
+down_revision = "0001"
+
+NUMBER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+SORTED = sa.Text().with_variant(PG_TEXT(collation="C"), "postgresql")
+
+
+def upgrade() -> None:
+    op.create_table(
+        "observed",
+        sa.Column("id", SORTED, primary_key=True, nullable=False, autoincrement=False),
+        sa.Column("cut_lsn", NUMBER, primary_key=True, nullable=False, autoincrement=False),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("owner", NUMBER, nullable=False),
+        sa.Column("body", sa.LargeBinary(), nullable=True),
+        sqlite_strict=True,
+        sqlite_with_rowid=True,
+    )
