@@ -134,6 +134,16 @@ def test_a_ledger_is_the_fold_of_its_journal(tmp_path: Path) -> None:
     assert not again.note_signal(1, 1)
 
 
+def test_an_acknowledgement_is_of_one_generation(tmp_path: Path) -> None:
+    book = ledger(tmp_path / "journal")
+    book.note_intent(1, 7)
+    book.note_exited(1, 7, {"how": "exited"})
+    book.note_acked(1, 1000, 90)
+    assert [page.launch for page in book.unacked()] == [1]
+    book.note_acked(1, 1000, 7)
+    assert book.unacked() == []
+
+
 def test_old_acknowledged_outcomes_go_and_all_else_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

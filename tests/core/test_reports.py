@@ -1,6 +1,7 @@
 """Reports: repeated, late, crossed, of an old incarnation, and such as cannot be true."""
 
 import pytest
+from msgspec import structs
 
 from tests.core.lab import Life, Provision, armed, kinds, lab, pair, since, states, until_state
 from tests.kit.words import ANNA, gang, gpus, host_actor, job, machine, role
@@ -13,6 +14,15 @@ from xce.model.records import ReportRefused
 
 
 def tell(world: World, host: str, report: p.Report, incarnation: int = 0) -> Outcome | c.Rejection:
+    """Tell what fits: of the generation that the log granted."""
+    launch = world.state.launches.get(getattr(report, "launch", 0))
+    if launch is not None:
+        report = structs.replace(report, generation=launch.generation)
+    return told(world, host, report, incarnation)
+
+
+def told(world: World, host: str, report: p.Report, incarnation: int = 0) -> Outcome | c.Rejection:
+    """Tell it as it is."""
     number = incarnation or world.state.hosts[host].incarnation
     return world.ask(
         c.TakeReport(actor=host_actor(host), host=host, incarnation=number, report=report)
@@ -41,6 +51,47 @@ def test_what_was_said_before_changes_nothing() -> None:
         assert isinstance(answer, Outcome)
         assert answer.body == {"taken": True}
     assert since(world, lsn) == []
+
+
+@pytest.mark.parametrize("off", [-1, 1])
+@pytest.mark.parametrize(
+    "report",
+    [
+        p.Armed(seq=1, launch=1, generation=0),
+        p.Started(seq=1, launch=1, generation=0, at_us=1),
+        p.Probed(seq=1, launch=1, generation=0),
+        p.Ended(seq=1, launch=1, generation=0, how="exited", code=0),
+    ],
+)
+def test_a_report_of_another_generation_is_refused_and_changes_no_work(
+    report: p.Report, off: int
+) -> None:
+    world = running(lab(1))
+    granted = world.state.launches[1].generation
+    planned = next(record for record in world.records if record.kind == "Planned")
+    assert granted == planned.lsn
+    told(world, "n1", structs.replace(report, generation=granted + off))
+    assert refusals(world) == [
+        f"launch 1 has generation {granted}, not {granted + off}: the report is of another history"
+    ]
+    assert world.state.hosts["n1"].admin == "CLOSED"
+    assert (world.state.jobs[1].state, world.state.launches[1].state) == ("RUNNING", "RUNNING")
+
+
+@pytest.mark.parametrize("outcome", ["ready", "failed", "released"])
+def test_a_result_of_another_generation_says_nothing_of_an_attachment(outcome: str) -> None:
+    world = lab()
+    world.scripts.default = lambda name, attempt: Life(run_us=None)
+    world.submit_gang(pair())
+    until_state(world, "group", 1, "RUNNING")
+    attachment = world.state.attachments[1]
+    granted = world.state.claims[attachment.claim].generation
+    report = p.AttachmentResult(seq=1, attachment=1, generation=granted - 1, outcome=outcome)
+    told(world, attachment.host, report)
+    (told_why,) = refusals(world)
+    assert told_why.startswith(f"attachment 1 has generation {granted}, not {granted - 1}: ")
+    assert world.state.attachments[1].state == "READY"
+    assert world.state.groups[1].state == "RUNNING"
 
 
 def test_an_end_that_is_told_twice_ends_once() -> None:
@@ -203,10 +254,19 @@ def test_an_answer_counts_once_and_only_for_its_own_question() -> None:
     tell(world, "n1", p.Reconciled(seq=1, question=0))
     tell(world, "n1", p.Reconciled(seq=1, question=host.question - 1))
     assert world.state.hosts["n1"].liveness == "JOINING"
-    found = (p.LaunchFound(launch=1, generation=1, state="running"),)
+    generation = world.state.launches[1].generation
+    found = (p.LaunchFound(launch=1, generation=generation, state="running"),)
     tell(world, "n1", p.Reconciled(seq=1, question=host.question, launches=found))
     assert (world.state.hosts["n1"].liveness, world.state.hosts["n1"].question) == ("UP", 0)
     assert world.state.launches[1].state == "RUNNING"
+
+
+def test_a_launch_of_another_history_is_not_the_one_that_is_listed() -> None:
+    world = running(lab(1))
+    world.agents["n1"].launches[1].generation -= 1
+    world.change_leader()
+    world.run_until(lambda: world.state.jobs[1].state == "EXITED")
+    assert (world.exit_of(1).reason, world.state.launches[1].state) == ("host_lost", "LOST")
 
 
 def test_what_ran_and_is_not_listed_is_lost() -> None:

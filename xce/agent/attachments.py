@@ -113,7 +113,9 @@ class Keeper:
         """Take an order; it is acted upon after `commit`."""
         with self._guard:
             one = self._known.get(order.attachment)
-            if one is None:
+            if one is not None and order.generation not in (0, one.facts["generation"]):
+                self._answer_stranger(order, one.facts["generation"])
+            elif one is None:
                 state = RELEASING if order.target == GONE else PROVISIONING
                 one = self._known[order.attachment] = Attachment(_facts(order, state))
                 self._note(one)
@@ -124,6 +126,12 @@ class Keeper:
                 self._due.append(one)
             elif one.state in (READY, FAILED, RELEASED):
                 self._tell(one)
+
+    def _answer_stranger(self, order: AttachmentOrder, here: int) -> None:
+        """An order of another history: never done here; what has its number goes on untouched."""
+        why = f"this host has attachment {order.attachment} of generation {here}"
+        facts = _facts(order, RELEASED if order.target == GONE else FAILED)
+        self._tell(Attachment({**facts, "message": why}))
 
     def commit(self) -> None:
         """Make the orders taken durable and act on them."""

@@ -219,7 +219,7 @@ class Agent:
         )
         answer = self._ask(line, "poll", question, Orders)
         self._see_epoch(answer.epoch)
-        if answer.register:
+        if answer.register or answer.incarnation != incarnation:
             session.leave(incarnation)
             return
         if answer.orders:
@@ -279,8 +279,7 @@ class Agent:
         answer = self._ask(line, "reports", question, ReportsTaken)
         crashpoint.reach("report.after_post")
         taken = self.outbox.took(answer.taken)
-        ended = [report.launch for report in taken if isinstance(report, Ended)]
-        acks: list[Message] = [{"do": "ack", "launches": ended}] if ended else []
+        acks = _acks([report for report in taken if isinstance(report, Ended)])
         self.supervised.send(*self._anchor(answer), *acks)
         for report in taken:
             if isinstance(report, AttachmentResult):
@@ -288,6 +287,14 @@ class Agent:
         if answer.register:
             session.leave(incarnation)
         return bool(taken)
+
+
+def _acks(ended: list[Ended]) -> list[Message]:
+    """What the supervisor is told of outcomes that the controller took."""
+    if not ended:
+        return []
+    launches, generations = [one.launch for one in ended], [one.generation for one in ended]
+    return [{"do": "ack", "launches": launches, "generations": generations}]
 
 
 def _requests(order: LaunchOrder) -> list[Message]:

@@ -7,6 +7,10 @@ highest it saw, and for one launch or attachment the highest target it ever saw 
 repeated and crossed orders are harmless. `stamp` numbers the controller's orders within an epoch:
 a poll names the last one whose orders are durable on the host, the answer holds all newer ones.
 
+`generation` is the lsn of the record that granted a launch or an attachment; it stands for one
+attempt on one host. Both sides compare it: a number with another generation is of another
+history, and is neither done nor believed. In an order 0 is something that the log does not know.
+
 A report is kept by the host until an answer lists its `seq`: that answer is given after commit.
 """
 

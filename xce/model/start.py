@@ -48,7 +48,8 @@ class Allocation(Struct, frozen=True, gc=False, kw_only=True):
 
 class Launch(Struct, frozen=True, gc=False, kw_only=True):
     """One attempt on one host. `go`: its wave was opened by a committed record; `probed`: its host
-    saw its readiness. `signal_seq`
+    saw its readiness. `generation` is the lsn of the record that granted it: orders and reports
+    name it, so that a launch of another history is never taken for this one. `signal_seq`
     numbers the signals asked so far. `ran`: yes, no or unknown, once it ended."""
 
     number: int
@@ -62,6 +63,7 @@ class Launch(Struct, frozen=True, gc=False, kw_only=True):
     processes: int
     first_rank: int
     tasks: int
+    generation: int = 0
     go: bool = False
     probed: bool = False
     stop_reason: str = ""

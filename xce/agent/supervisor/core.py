@@ -3,7 +3,9 @@
 Everything that must be durable first is noted in the ledger, and what is to follow is put into
 `after`; the loop commits once per turn and then runs `after`. So intent comes before the fork,
 `started` before the go, and an outcome before anybody hears of it, whatever the order of events.
-For one launch the highest target ever asked holds; every request may be repeated.
+For one launch the highest target ever asked holds; every request may be repeated. A launch is
+its number and its generation: a request about another generation is of another history. It is
+answered as never having been here, and what is here goes on untouched.
 """
 
 from collections.abc import Callable
@@ -23,6 +25,8 @@ from xce.agent.supervisor.launch import (
 from xce.agent.supervisor.spawn import Recipe, Unpreparable, fork_process
 from xce.agent.supervisor.tree import Tree
 from xce.agent.supervisor.wire import VERSION, Message
+
+_OF_LAUNCH = ("prepare", "go", "stop", "signal")
 
 
 class Core:
@@ -44,7 +48,32 @@ class Core:
 
     def handle(self, message: Message) -> None:
         """One request of the agent; its shape was checked."""
-        self._ACTIONS[message["do"]](self, message)
+        if message["do"] in _OF_LAUNCH and not self._fits(message):
+            self._answer_stranger(message)
+        else:
+            self._ACTIONS[message["do"]](self, message)
+
+    def _fits(self, message: Message) -> bool:
+        """Whether a request is about the launch that is here. 0 is a launch that the log does not
+        know (any more): whatever has its number is meant."""
+        page = self.ledger.pages.get(message["launch"])
+        return page is None or message["generation"] in (0, page.generation)
+
+    def _answer_stranger(self, message: Message) -> None:
+        """Never told from a journal entry of its own: the entry that is in the way stays."""
+        launch, generation = message["launch"], message["generation"]
+        here = self.ledger.pages[launch].generation
+        why = f"this host has launch {launch} of generation {here}, not of {generation}"
+        if message["do"] == "stop":
+            outcome = unstarted(cause_of(message["reason"]), why, now_us())
+        elif message["do"] == "prepare" or message.get("task"):
+            outcome = unstarted("prepare_failed", why, now_us())
+        elif message["do"] == "go":
+            outcome = lost("", why, "unknown", now_us(), 0)
+        else:
+            return
+        told = {"event": "ended", "launch": launch, "generation": generation, **outcome}
+        self.after.append(lambda: self.tell(told))
 
     def _hello(self, _message: Message) -> None:
         self.after.append(self._list)
@@ -77,8 +106,10 @@ class Core:
 
     def _ack(self, message: Message) -> None:
         at_us = now_us()
-        for launch in message["launches"]:
-            self.ledger.note_acked(launch, at_us)
+        # An agent of before says no generations: 0 is any.
+        generations = message.get("generations") or [0] * len(message["launches"])
+        for launch, generation in zip(message["launches"], generations, strict=False):
+            self.ledger.note_acked(launch, at_us, generation)
 
     def _prepare(self, message: Message) -> None:
         if self._repeat(message["launch"]):
@@ -153,7 +184,8 @@ class Core:
     def stop_all(self, reason: str) -> None:
         """Bring everything down, as when the host is taken out of service."""
         for live in list(self.live.values()):
-            self._stop({"launch": live.launch, "reason": reason})
+            known = {"launch": live.launch, "generation": live.generation}
+            self._stop({**known, "reason": reason})
 
     _ACTIONS: ClassVar[dict[str, Callable[["Core", Message], None]]] = {
         "hello": _hello,

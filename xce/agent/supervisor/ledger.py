@@ -123,10 +123,12 @@ class Ledger:
         """A launch is over and its tree gone."""
         self._note({"k": "exited", "l": launch, "g": generation, "outcome": outcome})
 
-    def note_acked(self, launch: int, at_us: int) -> None:
+    def note_acked(self, launch: int, at_us: int, generation: int = 0) -> None:
         """The controller has committed the outcome. Forgotten, it would only be told again."""
         page = self.pages.get(launch)
-        if page is not None and page.outcome is not None and not page.acked_us:
+        if page is None or generation not in (0, page.generation):
+            return
+        if page.outcome is not None and not page.acked_us:
             self._note({"k": "acked", "l": launch, "at": at_us}, lazily=True)
 
     def note_signal(self, launch: int, seq: int) -> bool:

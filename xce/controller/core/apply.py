@@ -201,6 +201,7 @@ def _allocate(
             processes=launch.processes,
             first_rank=launch.first_rank,
             tasks=tasks[launch.host],
+            generation=record.lsn,
         )
         _put(state, "launch", launch.launch, made)
 

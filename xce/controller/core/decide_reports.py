@@ -71,8 +71,12 @@ def _refuse(draft: Draft, host: str, report: str, why: str) -> None:
     draft.fire("admin", host, "close", why=f"refused report: {why}")
 
 
-def _launch(state: State, host: str, number: int) -> Launch | None:
+_OfLaunch = p.Armed | p.Started | p.Ended | p.Probed
+
+
+def _launch(state: State, host: str, report: _OfLaunch) -> Launch | None:
     """The launch a report is about; None when it is retired and the report can be forgotten."""
+    number = report.launch
     launch = state.launches.get(number)
     if launch is None:
         if number > state.last("launch"):
@@ -80,6 +84,11 @@ def _launch(state: State, host: str, number: int) -> Launch | None:
         return None
     if launch.host != host:
         raise Misfit(f"launch {number} is on {launch.host}")
+    if report.generation != launch.generation:
+        raise Misfit(
+            f"launch {number} has generation {launch.generation}, not {report.generation}: "
+            "the report is of another history"
+        )
     return launch
 
 
@@ -96,7 +105,7 @@ def _names(state: State, launch: Launch) -> list[str]:
 
 
 def _armed(draft: Draft, host: str, report: p.Armed) -> None:
-    launch = _launch(draft.state, host, report.launch)
+    launch = _launch(draft.state, host, report)
     if launch is None or not _moves(launch, "arm"):
         return
     facts = LaunchArmed(launch=launch.number, start=launch.start)
@@ -108,7 +117,7 @@ def _armed(draft: Draft, host: str, report: p.Armed) -> None:
 
 
 def _started(draft: Draft, host: str, report: p.Started) -> None:
-    launch = _launch(draft.state, host, report.launch)
+    launch = _launch(draft.state, host, report)
     if launch is None:
         return
     if not launch.go:
@@ -122,7 +131,7 @@ def _started(draft: Draft, host: str, report: p.Started) -> None:
 
 
 def _ended(draft: Draft, host: str, report: p.Ended) -> None:
-    launch = _launch(draft.state, host, report.launch)
+    launch = _launch(draft.state, host, report)
     if launch is None:
         return
     event = _HOW_EVENT.get(report.how)
@@ -151,7 +160,7 @@ def _ended(draft: Draft, host: str, report: p.Ended) -> None:
 def _probed(draft: Draft, host: str, report: p.Probed) -> None:
     """It may overtake `started`; it is not sent again, so it counts from the go on."""
     state = draft.state
-    launch = _launch(state, host, report.launch)
+    launch = _launch(state, host, report)
     if launch is None or launch.state not in LIVE_LAUNCH or launch.probed:
         return
     if not launch.go:
@@ -161,12 +170,26 @@ def _probed(draft: Draft, host: str, report: p.Probed) -> None:
     role_probed(draft, draft.state.launches[launch.number])
 
 
-def _attachment(draft: Draft, host: str, report: p.AttachmentResult) -> None:
-    state = draft.state
+def _attachment_of(state: State, report: p.AttachmentResult) -> Attachment | None:
+    """The attachment a report is about; None when it is retired and the report can be forgotten."""
     found = state.attachments.get(report.attachment)
     if found is None:
         if report.attachment > state.last("attachment"):
             raise Misfit(f"attachment {report.attachment} was never planned")
+        return None
+    granted = state.claims[found.claim].generation
+    if report.generation != granted:
+        raise Misfit(
+            f"attachment {found.number} has generation {granted}, not {report.generation}: "
+            "the report is of another history"
+        )
+    return found
+
+
+def _attachment(draft: Draft, host: str, report: p.AttachmentResult) -> None:
+    state = draft.state
+    found = _attachment_of(state, report)
+    if found is None:
         return
     event = {"ready": "provide", "failed": "fail", "released": "free"}.get(report.outcome)
     if event is None:
@@ -254,9 +277,10 @@ def _compare_launches(draft: Draft, name: str, listed: dict[int, p.LaunchFound])
     for number in sorted(state.index.live_launches.get(name, {})):
         launch = state.launches[number]
         found = listed.get(number)
-        if found is not None:
+        if found is not None and found.generation == launch.generation:
             if found.state == "armed" and launch.state == "PREPARING":
-                _armed(draft, name, p.Armed(seq=0, launch=number, generation=0))
+                armed = p.Armed(seq=0, launch=number, generation=launch.generation)
+                _armed(draft, name, armed)
         elif launch.state in ("ARMED", "RUNNING"):
             end_launch(draft, lost_facts(launch, "not_listed", "reconciliation"), name)
 
@@ -266,6 +290,8 @@ def _compare_attachments(draft: Draft, name: str, attached: dict[int, p.Attachme
     for number in sorted(state.index.live_attachments.get(name, {})):
         attachment = state.attachments[number]
         found = attached.get(number)
+        if found is not None and found.generation != state.claims[attachment.claim].generation:
+            found = None
         outcome = ""
         if found is not None and attachment.state == "PROVISIONING":
             outcome = {"ready": "ready", "failed": "failed"}.get(found.state, "")
@@ -275,7 +301,7 @@ def _compare_attachments(draft: Draft, name: str, attached: dict[int, p.Attachme
             result = p.AttachmentResult(
                 seq=0,
                 attachment=number,
-                generation=0,
+                generation=state.claims[attachment.claim].generation,
                 outcome=outcome,
                 value=found.value if found else "",
                 message="" if outcome == "ready" else "not listed by its host any more",

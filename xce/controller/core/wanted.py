@@ -35,7 +35,7 @@ def order_of_launch(state: State, number: int) -> LaunchOrder:
         launch=number,
         job=launch.job,
         attempt=launch.attempt,
-        generation=launch.allocation,
+        generation=launch.generation,
         target=target,
         task=task_of(state, launch) if target != GONE and launch.state == "PREPARING" else None,
         go_env=go_environment(state, launch) if target == RUNNING else {},
