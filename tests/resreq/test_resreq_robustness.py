@@ -69,9 +69,9 @@ def test_mutated_requirements_are_answered_without_a_crash_or_a_hang() -> None:
     taken = 0
     for index in range(count):
         text = mutated(source)
-        began = time.perf_counter()
+        began = time.process_time()
         taken += answered(text, "strict" if index % 2 else "compat")
-        assert time.perf_counter() - began < 1, text
+        assert time.process_time() - began < 1, text
         if index % 10_000 == 0:
             _parse.cache_clear()
     assert 0 < taken < count
@@ -100,15 +100,15 @@ def test_mutated_requirements_are_answered_without_a_crash_or_a_hang() -> None:
     ids=lambda text: f"{text[:12]}...{len(text)}",
 )
 def test_huge_texts_are_answered_in_time(text: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     answered(text, "strict")
     answered(text, "compat")
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_merging_many_requirements_is_quick() -> None:
     texts = [f"select[hname!=cn{i}]" for i in range(300)]
-    began = time.perf_counter()
+    began = time.process_time()
     merged = merge_requirements(texts).tree
     assert canonical(merged).count("&&") == 299
-    assert time.perf_counter() - began < 3
+    assert time.process_time() - began < 3

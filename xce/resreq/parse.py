@@ -1,6 +1,7 @@
 """Text of a resource requirement to its tree: the front door of the language.
 
-The grammar is built once, on first use; equal texts are parsed once. Every refusal is a
+The grammar is built once, on first use, and the parser is imported then; equal texts are parsed
+once. Every refusal is a
 `ResreqError` with a column. Any text, however long or broken, is answered in time linear in its
 length: brackets are counted before the parser sees them and numbers have a longest form.
 """
@@ -8,18 +9,18 @@ length: brackets are counted before the parser sees them and numbers have a long
 import re
 from functools import lru_cache
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from lark import Lark, Transformer
-from lark.exceptions import UnexpectedInput
 from msgspec import Struct
 
 from xce.resreq import tree
 from xce.resreq.errors import Code, Remark, ResreqError
 from xce.resreq.syntax.assemble import DEPTH_MAX, Reading, assemble
 from xce.resreq.syntax.build import RULES
-from xce.resreq.syntax.hints import character_error, syntax_error
 from xce.resreq.syntax.old import OLD_RULES
+
+if TYPE_CHECKING:
+    from lark import Lark, Transformer
 
 STRICT, COMPAT = "strict", "compat"
 TEXTS_KEPT = 65_536
@@ -82,10 +83,14 @@ def _sections(made: tree.Simple) -> int:
 
 
 def _read(text: str, reading: Reading) -> object:
+    from lark.exceptions import UnexpectedInput
+
     lark = _grammar()
     try:
         return lark.parse(text, start="start")
     except UnexpectedInput as error:
+        from xce.resreq.syntax.hints import syntax_error
+
         refusal = syntax_error(text, error)
     if reading.compat:
         try:
@@ -98,7 +103,9 @@ def _read(text: str, reading: Reading) -> object:
 
 
 @lru_cache(maxsize=1)
-def _grammar() -> Lark:
+def _grammar() -> "Lark":
+    from lark import Lark
+
     # The parser only looks its callbacks up by name, so a table of functions serves it.
     return Lark.open(
         "grammar.lark",
@@ -120,6 +127,8 @@ def _scan(text: str) -> None:
         bare = _QUOTED.sub(lambda match: "x" * len(match.group()), text)
         for offset, character in enumerate(bare):
             if not character.isascii():
+                from xce.resreq.syntax.hints import character_error
+
                 raise character_error(bare, offset)
     if text.count("(") + text.count("[") + text.count("{") > DEPTH_MAX:
         _scan_depth(text)

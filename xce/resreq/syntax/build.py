@@ -5,11 +5,12 @@ sections is judged in `assemble`. `Sections` is the unjudged form of one simple 
 does not leave this package.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from lark import Token
 from msgspec import Struct
 
 from xce.model.units import parse_duration
@@ -24,6 +25,9 @@ from xce.resreq.syntax.values import (
     refuse,
     unquoted,
 )
+
+if TYPE_CHECKING:
+    from lark import Token
 
 
 class Section(Struct, frozen=True, gc=False, kw_only=True):
@@ -83,13 +87,19 @@ def _old_bracketed(nodes: Nodes) -> Sections:
     return Sections(parts=(first, *nodes[2:]), old=True)
 
 
+def _token(kind: str, text: str, start: int) -> Token:
+    from lark import Token
+
+    return Token(kind, text, start_pos=start)
+
+
 def _compound(nodes: Nodes) -> Nodes:
     return nodes
 
 
 def _term(nodes: Nodes) -> RawTerm:
     digits = nodes[0].partition("*")[0].rstrip()
-    number = Token.new_borrow_pos("NUMBER", digits, nodes[0])
+    number = nodes[0].update(value=digits)
     count = count_of(number, "the number of tasks of a term")
     return RawTerm(count=count, sections=nodes[1], column=column_of(nodes[0]))
 
@@ -172,7 +182,7 @@ def _usages(nodes: Nodes) -> tuple[tree.Reserve, ...]:
     seen: set[str] = set()
     for reserve in reserves:
         if reserve.name in seen:
-            token = Token("NAME", reserve.name, start_pos=reserve.column - 1)
+            token = _token("NAME", reserve.name, reserve.column - 1)
             said = f"{reserve.name!r} is given twice in one usage"
             raise refuse(token, Code.DUPLICATE, said)
         seen.add(reserve.name)
@@ -247,7 +257,7 @@ def _affinity(nodes: Nodes) -> Section:
 
 def _aff_unit(nodes: Nodes) -> sections.AffinityUnit:
     body = next((n for n in nodes[1:] if isinstance(n, tuple)), (None, ()))
-    times = next((n for n in nodes[1:] if isinstance(n, Token)), None)
+    times: Any = next((n for n in nodes[1:] if isinstance(n, str)), None)
     return sections.AffinityUnit(unit=nodes[0], units=body[0], inner=body[1], times=times)
 
 
@@ -271,11 +281,11 @@ def _aff_option(nodes: Nodes) -> Nodes:
 def delay_us(token: Token) -> int:
     """The wait before an alternative counts; a bare number is seconds."""
     digits = token[1:].lstrip()
-    number = Token("NUMBER", digits, start_pos=(token.start_pos or 0) + len(token) - len(digits))
+    number = _token("NUMBER", digits, (token.start_pos or 0) + len(token) - len(digits))
     unit = digits.lstrip("0123456789")
     if unit:
         choice_of(
-            Token("NAME", unit, start_pos=(number.start_pos or 0) + len(digits) - len(unit)),
+            _token("NAME", unit, (number.start_pos or 0) + len(digits) - len(unit)),
             "the unit of a delay",
             ("s", "m", "h"),
         )

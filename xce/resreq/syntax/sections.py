@@ -5,7 +5,10 @@ of rusage that shares a duration is split into one reserve per resource, each wi
 so that two spellings of one reservation are one tree.
 """
 
-from lark import Token
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from msgspec import Struct
 
 from xce.resreq import tree
@@ -19,6 +22,9 @@ from xce.resreq.syntax.values import (
     refuse,
     unquoted,
 )
+
+if TYPE_CHECKING:
+    from lark import Token
 
 _USAGE_OPTIONS = ("duration", "decay", "threshold")
 PHASED = "mem"

@@ -4,9 +4,10 @@ Each function takes the lexer's token, so that a refusal can name its column, an
 value. Columns are 1-based offsets into the whole requirement, whatever lines it has.
 """
 
-from collections.abc import Iterable
+from __future__ import annotations
 
-from lark import Token
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from xce.model.units import (
     NUMBER_CHARACTERS_MAX,
@@ -19,6 +20,9 @@ from xce.model.units import (
 )
 from xce.resreq import tree
 from xce.resreq.errors import Code, ResreqError
+
+if TYPE_CHECKING:
+    from lark import Token
 
 _COUNT_MAX = 1_000_000_000
 
@@ -58,7 +62,7 @@ def amount_of(token: Token) -> tree.Amount:
     return tree.Size(size_bytes=size_bytes, column=column_of(token))
 
 
-def operand_of(token: Token) -> "tree.Number | tree.Size | tree.Text":
+def operand_of(token: Token) -> tree.Number | tree.Size | tree.Text:
     """A number-like token inside select: where no unit fits, it is a value such as `2xlarge`."""
     unit = token.lstrip("0123456789.")
     if unit and size_factor(unit) is None:
