@@ -331,4 +331,6 @@ def _code_of(told: dict[str, Any], name: str) -> int:
         return say.OK
     ended = told.get("exit") or {}
     say.tell(f"{titled(name)} ended without an exit code: {ended.get('reason') or 'not known'}")
+    if told.get("last_failure"):
+        say.tell(f"last failed start: {told['last_failure']}")
     return say.OWN_FAILURE

@@ -62,6 +62,11 @@ def load_yaml(text: str) -> Marked:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         raise _text_error(error) from None
+    except yaml.reader.ReaderError as error:
+        before = text[: error.position]
+        column = len(before) - before.rfind("\n")
+        said = f"a character that YAML does not allow: U+{ord(text[error.position]):04X}"
+        raise TextError(said, before.count("\n") + 1, column) from None
     except yaml.YAMLError as error:
         raise TextError(f"not readable as YAML: {error}".splitlines()[0]) from None
     except RecursionError:

@@ -50,8 +50,8 @@ def failure_of(status: int, body: dict[str, Any], tail: str = "") -> Failure:
     detail = line(str(body.get("detail") or f"the controller answered {status}"))
     message = f"{detail.rstrip('.')}. {tail}" if tail else detail
     text, column = str(body.get("text") or ""), int(body.get("column") or 0)
-    lines = caret(text, column) if text and column else ""
-    return Failure(message, exit_code_of(status), line(str(body.get("hint") or "")), lines)
+    shown = caret(text, column) if text and column else ""
+    return Failure(message, exit_code_of(status), line(str(body.get("hint") or "")), shown)
 
 
 def line(text: str) -> str:
@@ -59,6 +59,11 @@ def line(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else _escaped(char) for char in text)
+
+
+def lines(text: str) -> str:
+    """The text with each of its lines as `line` shows it."""
+    return "\n".join(map(line, text.split("\n")))
 
 
 def _escaped(char: str) -> str:
@@ -78,13 +83,12 @@ def caret(text: str, column: int, width: int = 1) -> str:
 
 def tell(message: str) -> None:
     """Talk."""
-    print("\n".join(map(line, message.split("\n"))), file=sys.stderr)
+    print(lines(message), file=sys.stderr)
 
 
 def tell_failure(failure: Failure) -> None:
     """A refusal: the message, the place, the cure."""
-    said = "\n".join(map(line, failure.message.split("\n")))
-    print(paint(said, "31"), file=sys.stderr)
+    print(paint(lines(failure.message), "31"), file=sys.stderr)
     if failure.lines:
         tell(failure.lines)
     if failure.hint:

@@ -28,6 +28,7 @@ LARGE_BODY_BYTES_MAX = 16 << 20
 _LARGE = ("/v1/jobs", "/v1/jobs:batch", "/v1/groups", "/v1/groups:dry-run")
 _OPEN = ("/healthz", "/readyz", "/version")
 _AGENTS = "/v1/agents/"
+_TOO_LARGE = 413
 _HERE = ("localhost", "127.0.0.1", "[::1]")
 _KEPT = (b"host", b"origin", b"sec-fetch-site", b"authorization", b"content-length")
 
@@ -62,15 +63,14 @@ class Gate:
             scope["state"][ACTOR] = self._actor(scope, headers, path)
             capped = _capped(receive, headers, path)
         except Problem as problem:
-            await self._refuse(problem, scope, receive, send)
+            response = problem.response()
+            response.headers["connection"] = "close"
+            await response(scope, receive, send)
             return
         try:
             await self._app(scope, capped, answer)
         except Problem as problem:
-            if problem.code == "too_large":
-                await self._refuse(problem, scope, receive, send)
-            else:
-                await problem.response()(scope, receive, send)
+            await problem.response()(scope, receive, answer)
         except ClientDisconnect:
             # Who asked has gone before the body was whole: nothing was done, nobody to tell.
             return
@@ -78,11 +78,6 @@ class Gate:
             log.exception("%s %s failed", scope["method"], path[:200])
             if not answer.begun:
                 await broken(error).response()(scope, receive, send)
-
-    async def _refuse(self, problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:
-        response = problem.response()
-        response.headers["connection"] = "close"
-        await response(scope, receive, send)
 
     def _actor(self, scope: Scope, headers: Mapping[bytes, bytes], path: str) -> Actor | None:
         actor = self._who(scope, headers)
@@ -118,7 +113,8 @@ class Gate:
 
 
 class _Answer:
-    """Passes an answer on and knows whether one has begun."""
+    """Passes an answer on and knows whether one has begun; after a body that was too large the
+    connection is closed, so that the rest of it is not read."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -126,6 +122,8 @@ class _Answer:
 
     async def __call__(self, message: Message) -> None:
         self.begun = True
+        if message.get("status") == _TOO_LARGE:
+            message = {**message, "headers": [*message["headers"], (b"connection", b"close")]}
         await self._send(message)
 
 

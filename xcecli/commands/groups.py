@@ -142,7 +142,12 @@ def group_lint(values: dict[str, Any], file: str) -> int:
     from xce.model.manifest import remarks
     from xcecli.lint import faults_of, report
 
-    source, marked = _read(file)
+    try:
+        source, marked = _read(file)
+    except Unreadable as failure:
+        if format_of(values) == "json":
+            print(json.dumps({"ok": False, "faults": [failure.fault]}))
+        raise
     faults = faults_of(marked)
     notes = () if faults else remarks(marked.document)
     if format_of(values) == "json":
@@ -155,7 +160,7 @@ def group_lint(values: dict[str, Any], file: str) -> int:
         print(json.dumps({"ok": not faults, "faults": listed}))
     else:
         for fault in faults:
-            print(report(file, source, marked, fault))
+            print(say.lines(report(file, source, marked, fault)))
         for note in notes:
             line, column = marked.mark(note.path)
             say.tell(f"{file}:{line}:{column}: remark: {note}")
@@ -163,6 +168,20 @@ def group_lint(values: dict[str, Any], file: str) -> int:
             members = sum(int(role.get("count", 1)) for role in marked.document["roles"])
             print(f"{file}: ok, {len(marked.document['roles'])} roles, {members} members")
     return say.REFUSED if faults else say.OK
+
+
+class Unreadable(Failure):
+    """A text that is no manifest's spelling; `fault` has the form of a lint's."""
+
+    def __init__(self, file: str, source: str, error: TextError) -> None:
+        lines = source.splitlines()
+        shown = say.caret(lines[error.line - 1], error.column) if error.line <= len(lines) else ""
+        place = f"{file}:{error.line}:{error.column}" if error.line else file
+        said = f"{place}: {error.message}"
+        super().__init__(said, say.REFUSED, error.hint, shown if error.line else "")
+        self.fault: dict[str, Any] = {"field": "", "message": error.message, "expected": ""}
+        self.fault |= {"hint": error.hint}
+        self.fault |= {"code": "unreadable", "line": error.line, "column": error.column}
 
 
 def _read(file: str) -> tuple[str, Marked]:
@@ -178,12 +197,7 @@ def _read(file: str) -> tuple[str, Marked]:
     except UnicodeDecodeError:
         raise Failure(f"{file}: not UTF-8", say.REFUSED) from None
     except TextError as error:
-        lines = source.splitlines()
-        shown = say.caret(lines[error.line - 1], error.column) if error.line <= len(lines) else ""
-        place = f"{file}:{error.line}:{error.column}" if error.line else file
-        raise Failure(
-            f"{place}: {error.message}", say.REFUSED, error.hint, shown if error.line else ""
-        ) from None
+        raise Unreadable(file, source, error) from None
 
 
 # -- look -----------------------------------------------------------------------------------------
