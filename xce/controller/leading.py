@@ -55,12 +55,16 @@ class Leadership:
         self._log: Log | None = None
         self._anchor: Anchor | None = None
         self.epoch = 0
+        self._lapses = False
+        self._renewed_us = 0
         try:
             self._log = _open(settings)
+            self._lapses = self._log.about().name == "postgresql"
             self.epoch = _lead(self._log, settings)
             self._anchor = Anchor(settings.home / ANCHOR_FILE)
             self._anchor.check(self._log)
             self.controller = self._begin(self._log)
+            self._renew_once(self._log)
         except BaseException:
             self.release()
             raise
@@ -72,7 +76,7 @@ class Leadership:
         resumed = state.lsn
         state.epoch = self.epoch
         writer = Writer(state, log, self._anchor, cutter, settings.reach)
-        controller = Controller(state, cutter, writer, clock)
+        controller = Controller(state, cutter, writer, clock, self.holds)
         controller.post(
             StartLeading(
                 actor=CONTROLLER,
@@ -102,25 +106,31 @@ class Leadership:
                 loop.cancel()
             await asyncio.gather(loop, renewal, return_exceptions=True)
 
+    def holds(self) -> bool:
+        """Whether nobody else can lead yet. A process that was paused, or whose database is away,
+        finds out here before it answers from memory. On SQLite the file's lock sees to it."""
+        return not self._lapses or boot_us() - self._renewed_us <= TTL_US - RENEW_MARGIN_US
+
+    def _renew_once(self, log: Log) -> None:
+        if self._lapses:
+            began_us = boot_us()
+            log.renew(self.epoch, _wall_us(), TTL_US)
+            self._renewed_us = began_us
+
     async def _renew(self) -> None:
         log = self._log
         assert log is not None
-        if log.about().name != "postgresql":
+        if not self._lapses:
             await asyncio.Event().wait()
-        renewed_us = boot_us()
+        bound_s = (TTL_US - RENEW_MARGIN_US) / 1_000_000
         while True:
             await asyncio.sleep(RENEW_EVERY_S)
-            began_us = boot_us()
             try:
-                await asyncio.wait_for(
-                    asyncio.to_thread(log.renew, self.epoch, _wall_us(), TTL_US),
-                    (TTL_US - RENEW_MARGIN_US) / 1_000_000,
-                )
-                renewed_us = began_us
+                await asyncio.wait_for(asyncio.to_thread(self._renew_once, log), bound_s)
             except Fenced:
                 raise
             except (LogError, TimeoutError) as error:
-                if boot_us() - renewed_us > TTL_US - RENEW_MARGIN_US:
+                if not self.holds():
                     raise Fenced("the leadership could not be renewed in time") from error
 
     def release(self) -> None:

@@ -7,7 +7,7 @@ and yield after a fixed count of search steps. A failed commit ends everything: 
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -24,6 +24,7 @@ from xce.controller.core.commands import (
 from xce.controller.core.state import State
 from xce.controller.cuts import Cutter
 from xce.controller.hosts import Hosts
+from xce.controller.observing import Observing
 from xce.controller.sessions import Sessions
 from xce.controller.step import Answer as Decided
 from xce.controller.step import Step, decide_all
@@ -63,11 +64,20 @@ class Stopped(Exception):
 class Controller:
     """One leading controller over one log."""
 
-    def __init__(self, state: State, cutter: Cutter, writer: Writer, clock: Clock) -> None:
+    def __init__(
+        self,
+        state: State,
+        cutter: Cutter,
+        writer: Writer,
+        clock: Clock,
+        holds: Callable[[], bool] = lambda: True,
+    ) -> None:
         self.state = state
+        self._holds = holds
         self.clock = clock
         self.hosts = Hosts(state)
         self.sessions = Sessions(state)
+        self._observing = Observing(state)
         self._cutter = cutter
         self._writer = writer
         self._inbox: list[tuple[Command, Asker]] = []
@@ -107,6 +117,8 @@ class Controller:
             await self._settled.wait()
         if self._failure is not None:
             raise Stopped("the controller has stopped")
+        if not self._holds():
+            raise Stopped("somebody else may lead by now")
 
     async def changed(self, after_lsn: int, timeout_s: float) -> int:
         """Until the state is beyond `after_lsn`, or the time is over; its lsn."""
@@ -147,6 +159,7 @@ class Controller:
         loop = asyncio.get_running_loop()
         end = loop.time() + min(poll.wait_ms, 30_000) / 1000
         self._hear(poll.host)
+        self._observing.hear(poll, self.clock.now_us())
         while True:
             await self.settled()
             answer = self.hosts.orders(poll, self.clock.now_us(), self.anchor)
@@ -222,13 +235,18 @@ class Controller:
         self.hosts.wake()
 
     def _end(self) -> None:
-        for future in (*self._taken, *(future for _, future in self._inbox)):
-            if future is not None and not future.done():
-                future.set_exception(Stopped("the controller stopped before it answered"))
+        self._leave(self._taken)
+        self._leave([future for _, future in self._inbox])
         self._inbox.clear()
         self._settled.set()
         self._moved.set()
         self._thread.shutdown(wait=True)
+
+    def _leave(self, futures: list[Asker]) -> None:
+        """Leave askers without an answer: what became of what they asked is unknown."""
+        for future in futures:
+            if future is not None and not future.done():
+                future.set_exception(Stopped("the controller stopped before it answered"))
 
     async def _turn(self) -> None:
         await self._step()
@@ -259,6 +277,7 @@ class Controller:
         if now_us - self._silence_us > SILENCE_CHECK_US:
             self._silence_us = now_us
             commands += self.hosts.silent(now_us)
+            commands += self._observing.due(now_us)
         due_us = self.state.index.next_due_us()
         if not commands and not (due_us is not None and due_us <= now_us):
             if self._cutter.under_way:
@@ -290,6 +309,9 @@ class Controller:
             self._moved.set()
             self._moved = asyncio.Event()
             self._writer.reach("after_publish")
+        # A commit has shown who leads; what needed none is only worth telling while it is known.
+        if not done.records and not self._holds():
+            self._leave(futures)
         for answer, future in zip(done.answers, futures, strict=False):
             if future is not None and not future.done():
                 self._writer.reach("before_answer")
