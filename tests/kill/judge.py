@@ -15,12 +15,12 @@ from tests.kill.tale import Tale, held, read_tale
 from tests.kill.work import Piece
 from xce.controller.core.encode import digest
 from xce.controller.recover import recover
-from xce.model.ids import job_text, parse_group, parse_job
+from xce.model.ids import group_text, job_text, parse_group, parse_job
 from xce.model.job import Exit
 from xce.model.tables import LIVE_LAUNCH
 from xce.wal.anchor import Anchor
 from xce.wal.open import HomeLock, open_log
-from xce.wal.port import LogError
+from xce.wal.port import Log, LogError
 from xce.wal.verify import verify
 
 CLOCK_US = 5_000
@@ -48,6 +48,7 @@ class Finding(Struct, kw_only=True):
     broken_again: int = 0
     broken_ended: int = 0
     leaders: int = 0
+    retired: int = 0
     refused: list[str] = []
 
 
@@ -95,6 +96,7 @@ def judge(home: Path, database: str, marks_file: Path, asked: Asked) -> Finding:
     finding.records, finding.marks, finding.leaders = tale.state.lsn, len(marks), tale.leaders
     finding.failed_starts, finding.broken_starts = len(tale.failed), len(tale.broken)
     finding.refused = tale.refused
+    finding.retired = len(tale.ever["job"]) - len(tale.state.jobs)
     finding.faults += _broken(tale, finding)
     return finding
 
@@ -111,6 +113,7 @@ def _read(home: Path, database: str, finding: Finding) -> Tale:
             anchor.close()
             recovered, _ = recover(log)
             tale = read_tale(log)  # type: ignore[arg-type]
+            finding.faults += _forgotten(log, tale)
         finally:
             log.close()
     finally:
@@ -118,25 +121,35 @@ def _read(home: Path, database: str, finding: Finding) -> Tale:
     if digest(recovered) != tale.digest:
         finding.faults.append("recovery and the fold of the exported log differ")
     finding.faults += tale.faults[:5]
+    finding.faults += [f"a report was refused: {one}" for one in tale.refused[:5]]
     return tale
+
+
+def _forgotten(log: Log, tale: Tale) -> Iterator[str]:
+    """What left the state is in the history."""
+    gone = [job_text(key) for key in tale.ever["job"] if key not in tale.state.jobs]
+    gone += [group_text(key) for key in tale.ever["group"] if key not in tale.state.groups]
+    for entity in gone:
+        if log.history(entity) is None:
+            yield f"{entity} left the state and is not in the history"
 
 
 def _answers(tale: Tale, asked: Asked) -> Iterator[str]:
     """What was answered is in the log, under its own name, once."""
-    acks, state = asked.acks.ids, tale.state
+    acks = asked.acks.ids
     for piece in asked.pieces:
         entity = acks.get(piece.key)
         if entity is None:
             yield f"{piece.key} was never answered"
             continue
         number = parse_group(entity) if piece.is_gang else parse_job(entity)
-        found = (state.groups if piece.is_gang else state.jobs).get(number or 0)
+        found = tale.ever["group" if piece.is_gang else "job"].get(number or 0)
         if found is None:
             yield f"{piece.key} was answered with {entity}, which the log does not have"
         elif found.name != piece.key:
             yield f"{piece.key} was answered with {entity}, which is {found.name}"
-    names = [job.name for job in state.jobs.values() if not job.group]
-    names += [group.name for group in state.groups.values()]
+    names = [job.name for job in tale.ever["job"].values() if not job.group]
+    names += [group.name for group in tale.ever["group"].values()]
     for name, count in Counter(names).items():
         if count > 1:
             yield f"{name} was taken {count} times"
@@ -146,20 +159,20 @@ def _answers(tale: Tale, asked: Asked) -> Iterator[str]:
 
 def _ends(tale: Tale, asked: Asked) -> Iterator[str]:
     """Everything reached one end, and the right one."""
-    state = tale.state
-    for key, job in sorted(state.jobs.items()):
+    jobs, groups = tale.ever["job"], tale.ever["group"]
+    for key, job in sorted(jobs.items()):
         times = tale.ends.get(key, 0)
         if times != 1:
             yield f"job {job_text(key)} ({job.name}) ended {times} times: {job.state}"
-    for number in sorted(state.groups):
+    for number in sorted(groups):
         if tale.group_ends.get(number, 0) != 1:
             yield f"gang g{number} ended {tale.group_ends.get(number, 0)} times"
     pieces = {piece.key: piece for piece in asked.pieces}
-    for job in state.jobs.values():
+    for job in jobs.values():
         piece = pieces.get(job.name)
         if not job.group and piece is not None and job.exit is not None:
             yield from _right_end(piece, job.exit, asked)
-    for group in state.groups.values():
+    for group in groups.values():
         piece = pieces.get(group.name)
         due = "EXITED" if piece is not None and piece.is_cut else "DONE"
         if asked.spared and group.state != due:
@@ -204,10 +217,10 @@ def _marks(tale: Tale, marks: list[Mark]) -> Iterator[str]:
 def _whole(tale: Tale, marks: Iterable[Mark]) -> Iterator[str]:
     """What ended well has a mark of each of its processes in its last attempt."""
     seen = Counter((mark.job, mark.attempt) for mark in marks)
-    for key, job in tale.state.jobs.items():
+    for key, job in tale.ever["job"].items():
         if job.state != "DONE" or job.exit is None or job.exit.how != "exited":
             continue
-        due = sum(tale.state.launches[one].processes for one in job.launches)
+        due = sum(tale.ever["launch"][one].processes for one in job.launches)
         if seen[key, job.attempt] != due:
             left = seen[key, job.attempt]
             yield f"job {job_text(key)} is DONE; {left} of {due} processes left a mark"
@@ -226,7 +239,7 @@ def _free(tale: Tale) -> Iterator[str]:
 def _broken(tale: Tale, finding: Finding) -> Iterator[str]:
     """A start that broke ended whole or began again whole."""
     for number, record in tale.broken.items():
-        start = tale.state.starts[number]
+        start = tale.ever["start"][number]
         later = {
             next((one for one in tale.starts_of[job] if one > number), 0) for job in start.members
         }

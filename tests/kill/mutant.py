@@ -1,5 +1,5 @@
 """Planted faults that the kill runs must find: `python -m tests.kill.mutant NAME MODULE WORD...`
-plants one and runs the module as `python -m` would.
+plants one and runs the module as `python -m` would. Two plants are no faults but other figures.
 
 The product has no switch for any of this: functions are replaced from outside, in the process of
 the controller, the agent or (by way of the agent) the supervisor. The supervisor runs without
@@ -107,6 +107,21 @@ def _let_go_first() -> None:
         start(self, live)
 
     Core._start = _start
+
+
+def small_cuts() -> None:
+    """No fault: cuts come every few records, in small slices, so that deaths fall into them."""
+    from xce.controller import cuts
+
+    cuts.RECORDS_BETWEEN = 40
+    cuts.Cutter.next_slice.__defaults__ = (8,)
+
+
+def short_lease() -> None:
+    """No fault: a leadership on PostgreSQL lasts two seconds."""
+    from xce.controller import leading
+
+    leading.TTL_US, leading.RENEW_EVERY_S, leading.RENEW_MARGIN_US = 2_000_000, 0.4, 500_000
 
 
 MUTANTS: dict[str, Callable[[], None]] = {

@@ -23,7 +23,8 @@ FREE_S = 40.0
 
 class Plan(Struct, frozen=True, kw_only=True):
     """What is done in a run. `crash_after` > 0: the PostgreSQL server is stopped hard when that
-    many pieces have ended. `storm` > 0: so many deaths of any part at any time, and no point."""
+    many processes have run. `storm` > 0: so many deaths of any part at any time, and no point.
+    `clean` is how long ended work stays in the state; `mutant` what is planted."""
 
     part: str
     point: str
@@ -36,6 +37,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     bound_s: float = BOUND_S
     mutant: str = ""
     storm: int = 0
+    clean: str = "1h"
 
     @property
     def is_spared(self) -> bool:
@@ -63,7 +65,8 @@ def run_one(plan: Plan, *, keep: bool = False) -> Result:
     with ExitStack() as stack:
         server = _server(plan, stack)
         database = server.url("kill") if server is not None else "sqlite"
-        cluster = Cluster(folder, database=database, mutant=plan.mutant)
+        policies = f'clean_period = "{plan.clean}"'
+        cluster = Cluster(folder, database=database, mutant=plan.mutant, policies=policies)
         if plan.point:
             cluster.arm(plan.part, plan.point, plan.arrival, plan.host)
         stack.callback(cluster.kill_all)
@@ -166,14 +169,12 @@ def _crash_server(plan: Plan, cluster: Cluster, server: PostgresServer | None) -
     """Stop the server hard in the middle of the work, and start it again."""
     if server is None or not plan.crash_after:
         return
-    await_true(lambda: _ended(cluster) >= plan.crash_after, plan.bound_s, "nothing got on")
+    marks = cluster.folder / "marks"
+    await_true(
+        lambda: marks.read_bytes().count(b"\n") >= plan.crash_after, plan.bound_s, "nothing got on"
+    )
     server.crash()
     server.start()
-
-
-def _ended(cluster: Cluster) -> int:
-    told = get(cluster.home, "/v1/jobs?stat=DONE,EXIT&limit=1")
-    return int(told["total"]) if told else -1
 
 
 def _await_rest(plan: Plan, cluster: Cluster) -> None:
@@ -235,6 +236,8 @@ def seeded(part: str, index: int, seed: int, point: str, most: int) -> Plan:
         crash_after=draw.randint(1, 40) if on_postgres and index % 2 else 0,
         # Gangs come together on the first hosts, and their attachments with them.
         host="n1" if point.startswith("journal.") else draw.choice(["n1", "n2", "n3"]),
+        mutant=draw.choice(["", "small_cuts"]),
+        clean=draw.choice(["1s", "1h"]),
     )
 
 
@@ -250,4 +253,6 @@ def stormy(index: int, seed: int) -> Plan:
         database="postgresql" if on_postgres else "sqlite",
         crash_after=draw.randint(1, 40) if on_postgres else 0,
         storm=draw.randint(4, 12),
+        mutant=draw.choice(["", "small_cuts"]),
+        clean=draw.choice(["1s", "1h"]),
     )

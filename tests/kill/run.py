@@ -92,7 +92,7 @@ def line_of(result: Result) -> str:
     head = (
         f"{plan.database:10} {plan.part:10} {where}{crash} seed {plan.seed} "
         f"hit {'yes' if result.hit else 'NO'} records {found.records} marks {found.marks} "
-        f"failed {found.failed_starts} broken {found.broken_starts} refused {len(found.refused)} "
+        f"failed {found.failed_starts} broken {found.broken_starts} retired {found.retired} "
         f"{result.seconds:.1f} s {verdict}"
     )
     kept = [f"    kept in {result.folder}"] if result.folder else []
@@ -118,7 +118,8 @@ def summary(results: list[Result], seed: int, began_s: float) -> bool:
         f"{sum(bool(one.plan.crash_after) for one in results)}, breached {len(breached)}\n"
         f"jobs and gangs {sum(one.plan.jobs + 8 for one in results)}, requests "
         f"{sum(one.asked for one in results)}, records {sum(one.records for one in found)}, "
-        f"processes that ran {sum(one.marks for one in found)}\n"
+        f"processes that ran {sum(one.marks for one in found)}, jobs that left the state "
+        f"{sum(one.retired for one in found)}\n"
         f"starts failed before their pass {sum(one.failed_starts for one in found)}, broken after "
         f"it {sum(one.broken_starts for one in found)}: began again whole "
         f"{sum(one.broken_again for one in found)}, ended whole "

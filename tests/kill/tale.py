@@ -7,19 +7,22 @@ is the judge's own count of holdings, made from allocations and claims alone.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 from msgspec import Struct
 
 from xce.controller.core.apply import apply
 from xce.controller.core.check import Broken, check
 from xce.controller.core.encode import digest
-from xce.controller.core.state import State
+from xce.controller.core.state import Key, State
 from xce.model.records import Record
 from xce.model.tables import CLAIM, ENDED_GROUP, ENDED_JOB
 from xce.wal.export import export_lines, import_lines
 from xce.wal.memory import MemoryLog
 from xce.wal.verify import LogAudit
 
+KEPT = ("job", "group", "start", "launch")
+"""Tables whose entities are remembered as they last were, those that retired, too."""
 _HOLDING = CLAIM.of_kind("active", "wait")
 
 
@@ -47,6 +50,7 @@ class Tale:
         self.leaders = 0
         self.refused: list[str] = []
         self.shared: list[int] = []
+        self.ever: dict[str, dict[Key, Any]] = {name: {} for name in KEPT}
 
     @property
     def digest(self) -> str:
@@ -56,6 +60,8 @@ class Tale:
     def take(self, record: Record) -> None:
         """Fold a record, note it, check."""
         apply(self.state, record)
+        for name in KEPT:
+            self.ever[name].update(self.state.tables[name])
         self._note(record)
         self._note_changes(record)
         if len(self._whole_gangs()) > 1:
