@@ -9,13 +9,38 @@ import os
 
 from msgspec import Struct
 
+SECOND_US = 1_000_000
+
+
+class Reporter(Struct, frozen=True, kw_only=True):
+    """A program that reports values, by LSF's ELIM lines or JSON lines. `hosts` is read as those
+    of a pool; `timeout_us` 0 is three intervals."""
+
+    name: str
+    command: tuple[str, ...]
+    types: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ("all",)
+    interval_us: int = 15 * SECOND_US
+    timeout_us: int = 0
+
+    def runs_on(self, host: str) -> bool:
+        """Whether a host's agent is to run it."""
+        if f"~{host}" in self.hosts:
+            return False
+        return (
+            host in self.hosts
+            or "all" in self.hosts
+            or all(one.startswith("~") for one in self.hosts)
+        )
+
 
 class AgentConfig(Struct, frozen=True, kw_only=True):
     """An agent's settings. `controllers` are http://HOST:PORT or unix:/PATH, tried in turn.
 
     `cgroup`: auto, v2, v1 or none. `on_leave`: `keep` leaves launches running when the agent is
     told to stop, `stop` brings them down first. `exec_providers` names providers that are
-    executables of the site, by their argument vectors.
+    executables of the site, by their argument vectors. `reporters` are run beside the built-in
+    load indices, which are sampled unless `load_interval_us` is 0.
     """
 
     host: str
@@ -28,6 +53,8 @@ class AgentConfig(Struct, frozen=True, kw_only=True):
     on_leave: str = "keep"
     boot_id: str = ""
     exec_providers: dict[str, tuple[str, ...]] = {}
+    reporters: tuple[Reporter, ...] = ()
+    load_interval_us: int = 15 * SECOND_US
     poll_wait_ms: int = 5_000
     retry_first_s: float = 0.05
     retry_cap_s: float = 2.0

@@ -109,6 +109,13 @@ class AttachmentOrder(Message, frozen=True, gc=False, kw_only=True, tag="attachm
 Order = LaunchOrder | AttachmentOrder
 
 
+class Observed(Message, frozen=True, gc=False, kw_only=True):
+    """What is reported on the host now: (name, value, age in microseconds), as reporters wrote
+    it. It is not acknowledged: the newest wins, and what is not told any more goes stale."""
+
+    values: tuple[tuple[str, int | float | str, int], ...] = ()
+
+
 class Poll(Message, frozen=True, gc=False, kw_only=True):
     """Ask for orders; also the host's sign of life. `stamp` counts within `epoch`."""
 
@@ -118,6 +125,7 @@ class Poll(Message, frozen=True, gc=False, kw_only=True):
     epoch: int
     stamp: int
     wait_ms: int = 5_000
+    observed: Observed | None = None
 
 
 class Orders(Message, frozen=True, gc=False, kw_only=True):

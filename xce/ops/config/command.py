@@ -101,6 +101,8 @@ def _counts(site: Site) -> dict[str, int]:
         "queues": len(site.config.queues),
         "levels": len(site.config.levels),
         "types": len(site.config.types),
+        "pools": len(site.config.pools),
+        "reporters": len(site.reporters),
         "declared hosts": len(site.declared),
         "emulated hosts": len(site.emulated),
     }

@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from xce.model.config import PoolConfig
 from xce.model.units import UnitError, parse_duration, parse_size
 
 NAME_CHARACTERS = "letters, digits, '-', '_' and '.'"
@@ -115,10 +116,39 @@ def _mapping(value: Any) -> tuple[tuple[str, Any], ...]:
     return tuple(sorted(value.items()))
 
 
+def _hosts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not value:
+        raise Unfit("a list of hosts: names, `all`, `others`, or `~name`")
+    for one in value:
+        _name(one.removeprefix("~") if isinstance(one, str) else one)
+    return tuple(value)
+
+
+def _words(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not value or not all(isinstance(one, str) for one in value):
+        raise Unfit('a list of words, like ["/opt/elim", "-v"]')
+    return tuple(value)
+
+
+def _amount(value: Any) -> int:
+    return _size(value) if isinstance(value, str) else _count(value)
+
+
+def pool_of(values: dict[str, Any]) -> PoolConfig:
+    """A pool of these values; a list of hosts that only takes out means all others."""
+    hosts = values.get("hosts", ("all",))
+    if all(one.startswith("~") for one in hosts):
+        hosts = ("all", *hosts)
+    return PoolConfig(**{**values, "hosts": hosts})
+
+
 TEXT = Kind(word="text", read=_text)
 NAME = Kind(word="name", read=_name)
 PATTERN = Kind(word="name, %d is its number", read=_pattern)
 NAMES = Kind(word="list of names", read=_names)
+HOSTS = Kind(word="list of hosts", read=_hosts)
+WORDS = Kind(word="list of words", read=_words)
+AMOUNT = Kind(word="number or size", read=_amount)
 COUNT = Kind(word="number", read=_count)
 FLAG = Kind(word="true or false", read=_flag)
 DURATION = Kind(word="duration", read=_duration)
@@ -135,6 +165,8 @@ TOP = {
     "default_queue": Field(kind=NAME, to="default_queue", about="where jobs without -q go"),
     "queues": Field(kind=TABLES, about="the queues, one [[queues]] each"),
     "types": Field(kind=TABLES, about="resource types beside the built-in ones"),
+    "pools": Field(kind=TABLES, about="amounts of shared types, seen by several hosts"),
+    "reporters": Field(kind=TABLES, about="programs that report values of hosts"),
     "policies": Field(kind=TABLE, about="timings and defaults"),
     "auth": Field(kind=TABLE, about="who may do what"),
     "hosts": Field(kind=TABLES, about="real hosts, where they are not as measured"),
@@ -153,9 +185,37 @@ TYPE = {
     "layer": Field(kind=NAME, to="layer", about="attribute, counter or instance"),
     "kind": Field(kind=NAME, to="kind", about="boolean, string, number, instance or interval"),
     "unit": Field(kind=TEXT, to="unit", about="`bytes` for sizes"),
-    "scope": Field(kind=NAME, to="scope", about="host, or shared by all"),
+    "scale": Field(kind=COUNT, to="scale", about="parts of one that are told apart (1)"),
+    "direction": Field(kind=NAME, to="direction", about="increasing (load), decreasing, none"),
+    "scope": Field(kind=NAME, to="scope", about="host, or shared by several (see [[pools]])"),
+    "hosts": Field(kind=NAMES, to="hosts", about="who sees a shared type (all)"),
     "consumable": Field(kind=FLAG, to="consumable", about="whether use takes it away"),
+    "release_on_suspend": Field(
+        kind=FLAG, to="release_on_suspend", about="whether a suspended job gives it back"
+    ),
+    "interval": Field(kind=DURATION, to="interval_us", about="how often it is reported"),
+    "ttl": Field(kind=DURATION, to="ttl_us", about="age from which a value is unknown"),
     "provider": Field(kind=NAME, to="provider", about="who makes a claim of it usable"),
+    "provision": Field(kind=FLAG, to="provision", about="whether every request makes a claim"),
+    "sharing": Field(kind=COUNT, to="sharing", about="holders that one instance may have"),
+    "level": Field(kind=NAME, to="level", about="topology level of its instances"),
+    "draws_on": Field(kind=NAME, to="draws_on", about="the counter that amounts are taken from"),
+    "description": Field(kind=TEXT, to="description", about="for people"),
+}
+POOL = {
+    "type": Field(kind=NAME, to="type", needed=True, about="the shared type"),
+    "label": Field(kind=NAME, to="label", about="what holdings call it (its number)"),
+    "hosts": Field(kind=HOSTS, to="hosts", about="names, `all`, `others`; `~name` takes one out"),
+    "amount": Field(kind=AMOUNT, to="amount", about="how much there is, or a size"),
+    "reported": Field(kind=FLAG, to="reported", about="whether a reporter gives the amount"),
+}
+REPORTER = {
+    "name": Field(kind=NAME, to="name", needed=True, about="the reporter's name"),
+    "command": Field(kind=WORDS, to="command", needed=True, about="the program and its words"),
+    "types": Field(kind=NAMES, to="types", about="what it reports (LSF_RESOURCES)"),
+    "hosts": Field(kind=HOSTS, to="hosts", about="where it runs (all)"),
+    "interval": Field(kind=DURATION, to="interval_us", about="how often it is expected to report"),
+    "timeout": Field(kind=DURATION, to="timeout_us", about="silence after which it is killed"),
 }
 POLICIES = {
     "suspect_after": Field(kind=DURATION, to="suspect_after_us", about="silence until SUSPECT"),
@@ -166,6 +226,8 @@ POLICIES = {
     "clean_period": Field(kind=DURATION, to="clean_period_us", about="ended work stays listed"),
     "failure_window": Field(kind=DURATION, to="failure_window_us", about="a burst is one event"),
     "priority": Field(kind=COUNT, to="priority_default", about="of jobs that name none"),
+    "tick_interval": Field(kind=DURATION, to="tick_interval_us", about="between ticks; 0s is none"),
+    "observe": Field(kind=NAMES, to="observe", about="reported types that ticks always carry"),
     "start_retries": Field(kind=TABLE, about="of failed or broken starts"),
 }
 RETRIES = {
@@ -205,6 +267,8 @@ TABLES_OF = {
     "": TOP,
     "[[queues]]": QUEUE,
     "[[types]]": TYPE,
+    "[[pools]]": POOL,
+    "[[reporters]]": REPORTER,
     "[policies]": POLICIES,
     "[policies] start_retries": RETRIES,
     "[auth]": AUTH,

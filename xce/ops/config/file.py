@@ -15,19 +15,14 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from xce.model.config import Config, QueueConfig, RetryConfig, TypeConfig
+from xce.agent.settings import Reporter
+from xce.model.config import Config, QueueConfig, RetryConfig
 from xce.model.host import HostFacts
-from xce.model.resources import BUILT_IN
 from xce.model.units import nearest
 from xce.ops.config import fields
 from xce.ops.config.fields import Field, Unfit
 from xce.ops.config.places import Path, Places
-
-_ALLOWED = {
-    "layer": ("attribute", "counter", "instance"),
-    "kind": ("boolean", "string", "number", "instance", "interval"),
-    "scope": ("host", "shared"),
-}
+from xce.ops.config.resources import ResourceReader, named
 
 
 class Fault(Struct, frozen=True, kw_only=True):
@@ -54,12 +49,14 @@ class ConfigFaulty(Exception):
 
 
 class Site(Struct, frozen=True, kw_only=True):
-    """What a file says. `declared` and `emulated` are hosts' facts by name, in order."""
+    """What a file says. `declared` and `emulated` are hosts' facts by name, in order; `reporters`
+    are programs that agents run."""
 
     config: Config
     digest: str
     declared: dict[str, HostFacts] = {}
     emulated: dict[str, HostFacts] = {}
+    reporters: tuple[Reporter, ...] = ()
     text: str = ""
 
 
@@ -130,6 +127,7 @@ class Reader:
             digest=digest_of(config),
             declared=declared,
             emulated=played,
+            reporters=ResourceReader(self, config.levels).reporters(document, config.types),
             text=text,
         )
 
@@ -175,14 +173,17 @@ class Reader:
 
     # -- the configuration -------------------------------------------------------------------
     def _config(self, document: dict[str, Any]) -> Config:
-        top = _named(self.table(document, (), fields.TOP), fields.TOP)
+        top = named(self.table(document, (), fields.TOP), fields.TOP)
         policies = self.table(document.get("policies", {}), ("policies",), fields.POLICIES)
         place: Path = ("policies", "start_retries")
         retries = self.table(policies.get("start_retries", {}), place, fields.RETRIES)
         auth = self.table(document.get("auth", {}), ("auth",), fields.AUTH)
-        values = {**top, **_named(policies, fields.POLICIES), **_named(auth, fields.AUTH)}
-        values["start_retries"] = RetryConfig(**_named(retries, fields.RETRIES))
-        values["types"] = self._types(document)
+        values = {**top, **named(policies, fields.POLICIES), **named(auth, fields.AUTH)}
+        values["start_retries"] = RetryConfig(**named(retries, fields.RETRIES))
+        resources = ResourceReader(self, values.get("levels", Config().levels))
+        types = values["types"] = resources.types(document)
+        values["pools"] = resources.pools(document, types)
+        resources.observed(values.get("observe", ()), types)
         queues = self._queues(document)
         if queues:
             values["queues"] = queues
@@ -197,29 +198,12 @@ class Reader:
     def _queues(self, document: dict[str, Any]) -> tuple[QueueConfig, ...]:
         found = self.tables(document.get("queues", []), ("queues",), fields.QUEUE)
         self._unique([one.get("name", "") for one in found], ("queues",), "queue")
-        return tuple(QueueConfig(**_named(one, fields.QUEUE)) for one in found if "name" in one)
-
-    def _types(self, document: dict[str, Any]) -> tuple[TypeConfig, ...]:
-        found = self.tables(document.get("types", []), ("types",), fields.TYPE)
-        for index, one in enumerate(found):
-            place: Path = ("types", index)
-            if one.get("name") in BUILT_IN:
-                self.fault((*place, "name"), f"the type '{one['name']}' is built in")
-            for name, allowed in _ALLOWED.items():
-                if one.get(name, allowed[0]) not in allowed:
-                    self.fault((*place, name), f"{name}: expected {' or '.join(allowed)}")
-        self._unique([one.get("name", "") for one in found], ("types",), "type")
-        return tuple(TypeConfig(**_named(one, fields.TYPE)) for one in found if "name" in one)
+        return tuple(QueueConfig(**named(one, fields.QUEUE)) for one in found if "name" in one)
 
     def _unique(self, names: list[str], path: Path, what: str) -> None:
         for index, name in enumerate(names):
             if name and name in names[:index]:
                 self.fault((*path, index), f"there is a {what} '{name}' already")
-
-
-def _named(found: dict[str, Any], known: dict[str, Field]) -> dict[str, Any]:
-    """Values by the names that the configuration has for them."""
-    return {known[name].to: value for name, value in found.items() if known[name].to}
 
 
 def _of(names: list[str]) -> str:

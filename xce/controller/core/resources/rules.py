@@ -106,6 +106,7 @@ def pool_faults(
 ) -> Iterator[tuple[int, Fault]]:
     """All that is wrong with pools, each with the pool's place in the list; labels are given."""
     shared = {one.name: one.scope == Scope.SHARED for one in types}
+    silent = {one.name for one in types if not one.interval_us}
     seen: dict[tuple[str, str], int] = {}
     for index, pool in enumerate(pools):
         if pool.type not in shared:
@@ -123,6 +124,9 @@ def pool_faults(
         if seen.setdefault((pool.type, pool.label), index) != index:
             said = f"there is a pool '{pool.label}' of {pool.type} already"
             yield index, Fault("label", said)
+        if pool.reported and pool.type in silent:
+            said = f"reported: nobody reports the type '{pool.type}'"
+            yield index, Fault("reported", said, "give the type an interval")
         if pool.reported and pool.amount:
             yield index, Fault("amount", "amount: a reporter gives it", "leave one of the two out")
         if not pool.hosts:
