@@ -70,7 +70,7 @@ def test_a_line_holds_these_options(line: str, expected: list[tuple[str, str]]) 
         ("#BSUB -W 1h", [("-W", "1h")], "bad_value", 10),
         ("#BSUB -M 4Q", [("-M", "4Q")], "bad_value", 10),
         ("#BSUB -b 25:00", [("-b", "25:00")], "bad_value", 10),
-        ("#BSUB -Q 'all ~x'", [("-Q", "all ~x")], "bad_value", 15),
+        ("#BSUB -Q 'all ~x'", [("-Q", "all ~x")], "bad_value", 14),
         ("#BSUB -q ''", [("-q", "")], "empty", 11),
         ("#BSUB -R 'rsuage[mem=1]'", [("-R", "rsuage[mem=1]")], "unknown_section", 11),
         ("#BSUB -R mem>1 && x", [("-R", "mem>1")], "stray", 16),

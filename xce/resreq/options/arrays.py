@@ -125,6 +125,8 @@ def _grammar() -> Lark:
 
 
 def _start(nodes: list[Any]) -> ArrayName:
+    if not nodes[0].strip():
+        raise _refused(nodes[0], Code.SYNTAX, "the name is missing before the list of indices")
     limit = nodes[-1] if isinstance(nodes[-1], int) else 0
     ranges = tuple(node for node in nodes[1:] if isinstance(node, Range))
     return ArrayName(name=str(nodes[0]).strip(), ranges=ranges, limit=limit)
@@ -169,6 +171,8 @@ def _refusal(text: str, offset: int, found: str, expected: tuple[str, ...]) -> A
     said, hint = f"unexpected {found!r}" if found else "the array name ends too early", ""
     if "[" not in text:
         said, hint = "no list of indices", "write name[1-10]"
+    elif not before:
+        said = "the name is missing before the list of indices"
     elif found == "]" and before.endswith("["):
         said = "the list of indices is empty"
     elif found == "{":

@@ -147,7 +147,7 @@ def _condition_text(node: Condition) -> str:
         return f"time({node.text})"
     job = _job_text(node.of)
     if node.word == "external":
-        return f'external({job}, "{node.text}")'
+        return f"external({job}, {_quoted(node.text)})"
     if node.op == EACH:
         return f"{node.word}({job}, *)"
     if node.word == "exit" and node.op == "==":
@@ -156,9 +156,13 @@ def _condition_text(node: Condition) -> str:
 
 
 def _job_text(of: JobReference) -> str:
-    quote = "'" if '"' in of.name else '"'
-    name = str(of.job) if of.job else f"{quote}{of.name}{quote}"
+    name = str(of.job) if of.job else _quoted(of.name)
     return f"{name}[{of.index}]" if of.index else name
+
+
+def _quoted(text: str) -> str:
+    quote = "'" if '"' in text else '"'
+    return f"{quote}{text}{quote}"
 
 
 # --- reading ------------------------------------------------------------------------------------

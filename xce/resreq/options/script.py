@@ -357,10 +357,12 @@ def _is_value(word: Word) -> bool:
 
 
 def _placeholder(words: Sequence[Word], at: int) -> tuple[Word, int]:
-    """A word, or all words of `<a name>` that a template left in."""
+    """A word, or all words of `<a name>` that a template left in on one line."""
     first = words[at]
     if first.text.startswith("<") and ">" not in first.text:
         for end in range(at + 1, len(words)):
+            if words[end].line != first.line:
+                break
             if words[end].text.endswith(">"):
                 text = " ".join(word.text for word in words[at : end + 1])
                 return structs.replace(first, text=text, plain=len(text)), end + 1

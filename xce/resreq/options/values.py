@@ -25,7 +25,9 @@ _MINUTE_US = 60_000_000
 _COUNT = re.compile(r"(\d+)(?:,(\d+))?")
 _LIMIT = re.compile(r"(?:(\d{1,9}):)?(\d{1,9})(?:/(.+))?")
 _TIME = re.compile(r"(?:(?:(?:(\d{4}):)?(\d{1,2}):)?(\d{1,2}):)?(\d{1,2}):(\d{2})")
-_EXITS = re.compile(r"(all|~?\d{1,3}|EXCLUDE\((all|~?\d{1,3})(\s+~?\d{1,3})*\))")
+_EXITS = re.compile(
+    r"\s*(all|~?\d{1,3}|EXCLUDE\(\s*(all|~?\d{1,3})(\s+~?\d{1,3})*\s*\))(?=\s|$)|\s+$"
+)
 
 # Of the `%` words only %J and %I mean something; %NAME% is a template's.
 _PLACEHOLDER = re.compile(
@@ -168,11 +170,13 @@ def _percent(value: str, option: Option) -> Judged:
 
 
 def _exits(value: str, option: Option) -> Judged:
-    words = _EXITS.sub("", value)
-    if words.strip():
-        column = value.index(words.split()[0]) + 1
-        hint = '"all ~0 ~5" or "30 EXCLUDE(20)"'
-        raise _refused(f"{option.name} takes exit values", value, hint, column)
+    at = 0
+    while at < len(value):
+        found = _EXITS.match(value, at)
+        if found is None or found.end() == at:
+            hint = '"all ~0 ~5" or "30 EXCLUDE(20)"'
+            raise _refused(f"{option.name} takes exit values", value, hint, at + 1)
+        at = found.end()
     return Judged(means=" ".join(value.split()))
 
 
