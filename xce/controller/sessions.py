@@ -33,7 +33,8 @@ class Work(Struct):
     lsn: int
     now_us: int
     freed: int
-    tick_lsn: int = 0
+    config_lsn: int
+    tick_lsn: int
     planned: int = 0
     stale: int = 0
 
@@ -68,8 +69,9 @@ class Sessions:
         self._backoff_due = False
         known = self._reasons if self._reasons_freed == index.freed else {}
         snapshot = self._viewer.snapshot(now_us, known)
-        tick_lsn = self._state.last("tick_lsn")
-        return Work(SessionRun(snapshot), snapshot.lsn, now_us, index.freed, tick_lsn)
+        state, run = self._state, SessionRun(snapshot)
+        lsns = (state.config_lsn, state.last("tick_lsn"))
+        return Work(run, snapshot.lsn, now_us, index.freed, *lsns)
 
     def advance(self, work: Work) -> bool:
         """Work on for a fixed count of search steps; True when the plan is there."""
@@ -82,8 +84,10 @@ class Sessions:
         for number, first in enumerate(range(0, len(plan.placements), SLICE_GROUPS)):
             yield CommitPlan(
                 actor=CONTROLLER,
+                session=plan.session,
                 slice=number,
                 snapshot_lsn=work.lsn,
+                config_lsn=work.config_lsn,
                 snapshot_us=work.now_us,
                 digest=plan.digest,
                 placements=plan.placements[first : first + SLICE_GROUPS],
@@ -105,6 +109,7 @@ class Sessions:
             return None
         return EndSession(
             actor=CONTROLLER,
+            session=work.run.plan.session,
             planned=work.planned,
             stale=work.stale,
             blocked=len(work.run.plan.reasons),
@@ -147,6 +152,9 @@ class Sessions:
             ask = self._viewer.ask(number, 0, f"g{number}", now_us)
             snapshot = self._viewer.snapshot(now_us, {}, limit=0)
         assert ask is not None
+        for name in outcome.blobs:
+            if name not in state.index.users:
+                state.forget(name)
         run = SessionRun(structs.replace(snapshot, pending=(ask,)))
         while not run.advance(STEPS_PER_TURN):
             pass

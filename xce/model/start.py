@@ -12,7 +12,8 @@ from xce.model.placing import Holding, Share
 
 class Start(Struct, frozen=True, gc=False, kw_only=True):
     """A start. `group` is 0 for a plain job. `wave` is the last wave opened, -1 before the pass;
-    `waves` the number of waves; `ended` counts launches that are over."""
+    `waves` the number of waves; `ended` counts launches that are over, `begun` those that
+    were let go, `role_tally` per role those (or the members) that met the role's readiness."""
 
     number: int
     group: int
@@ -31,6 +32,8 @@ class Start(Struct, frozen=True, gc=False, kw_only=True):
     armed: int = 0
     ready: int = 0
     ended: int = 0
+    begun: int = 0
+    role_tally: tuple[int, ...] = ()
     passed_us: int = 0
     reason: str = ""
 

@@ -153,8 +153,11 @@ def _start(state: State, record: r.Record, planned: r.PlannedGroup) -> None:
         launches.setdefault(launch.job, []).append(launch)
     for member in planned.members:
         _allocate(state, record, planned, (member, launches.get(member.job, [])))
+    attached: dict[int, list[int]] = {}
+    for attachment in planned.attachments:
+        attached.setdefault(attachment.claim, []).append(attachment.attachment)
     for claim in planned.claims:
-        _bind(state, record, planned, claim)
+        _bind(state, record, planned, (claim, attached.get(claim.claim, [])))
     for attachment in planned.attachments:
         _count(state, "attachment", attachment.attachment)
         made = Attachment(
@@ -206,7 +209,13 @@ def _allocate(
         _put(state, "launch", launch.launch, made)
 
 
-def _bind(state: State, record: r.Record, planned: r.PlannedGroup, plan: ClaimPlan) -> None:
+def _bind(
+    state: State,
+    record: r.Record,
+    planned: r.PlannedGroup,
+    bound: tuple[ClaimPlan, list[int]],
+) -> None:
+    plan, attachments = bound
     owner = next(state.jobs[member.job].owner for member in planned.members)
     claim = Claim(
         number=plan.claim,
@@ -222,11 +231,7 @@ def _bind(state: State, record: r.Record, planned: r.PlannedGroup, plan: ClaimPl
         start=planned.start,
         count=plan.count,
         holdings=plan.holdings,
-        attachments=tuple(
-            attachment.attachment
-            for attachment in planned.attachments
-            if attachment.claim == plan.claim
-        ),
+        attachments=tuple(attachments),
         created_us=record.at_us,
     )
     _count(state, "claim", plan.claim)

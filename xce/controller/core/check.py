@@ -23,6 +23,7 @@ _COMPARED = (
     "starts_of",
     "ports",
     "unfit",
+    "users",
 )
 _STATES = {name: frozenset(row.name for row in one.states) for name, one in MACHINES.items()}
 

@@ -134,11 +134,14 @@ class TimerDue(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class CommitPlan(Struct, frozen=True, gc=False, kw_only=True):
-    """A slice of a session's plan: at most 256 groups, re-checked, all or nothing per group."""
+    """A slice of a session's plan: at most 256 groups, re-checked, all or nothing per group.
+    `config_lsn` is the configuration that the session saw."""
 
     actor: Actor
+    session: int
     slice: int
     snapshot_lsn: int
+    config_lsn: int
     snapshot_us: int
     digest: str
     placements: tuple[Placement, ...]
@@ -149,6 +152,7 @@ class EndSession(Struct, frozen=True, gc=False, kw_only=True):
     """A session that changed something is over."""
 
     actor: Actor
+    session: int
     blocked: int
     stale: int
     planned: int

@@ -19,6 +19,7 @@ from xce.controller.core.decide_resources import add_pool, add_type, remove_reso
 from xce.controller.core.decide_users import hold_job, kill, submit_group, submit_job
 from xce.controller.core.draft import Draft
 from xce.controller.core.state import State
+from xce.model.actor import SYSTEM
 from xce.model.records import Record
 
 
@@ -52,6 +53,9 @@ _DECIDERS = {
 }
 
 
+_INTERNAL = (c.TimerDue, c.CommitPlan, c.EndSession, c.NoteCut, c.StartLeading)
+
+
 def decide(state: State, command: c.Command, now_us: int) -> Outcome | c.Rejection:
     """What `command` means at `now_us`. Leaves `state` as it was.
 
@@ -63,6 +67,8 @@ def decide(state: State, command: c.Command, now_us: int) -> Outcome | c.Rejecti
         repeated = _repeated(request)
         if repeated is not None:
             return repeated
+    if isinstance(command, _INTERNAL) and command.actor.kind != SYSTEM:
+        return c.Rejection(code="not_allowed", message="only the controller itself may ask that")
     with state.trial():
         draft = Draft(state, command.actor, now_us, _cause(command))
         result = _DECIDERS[type(command)](draft, command)

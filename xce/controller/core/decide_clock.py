@@ -5,7 +5,7 @@ from typing import Any
 from xce.controller.core import commands as c
 from xce.controller.core.draft import Draft
 from xce.controller.core.ends import classify, not_ready
-from xce.controller.core.starts import fail_start, give_up, missing_of
+from xce.controller.core.starts import fail_start, give_up, is_watched, missing_of, wave_of_roles
 from xce.controller.core.state import State
 from xce.model.config import SECOND_US
 from xce.model.ids import group_text, job_text
@@ -14,7 +14,6 @@ from xce.model.tables import ENDED_GROUP, ENDED_JOB
 
 Answer = tuple[dict[str, Any], dict[str, bytes]]
 NOTHING: Answer = ({}, {})
-RETIRE_MAX = 1000
 
 
 def timer_due(draft: Draft, command: c.TimerDue) -> c.Rejection | Answer:
@@ -24,7 +23,7 @@ def timer_due(draft: Draft, command: c.TimerDue) -> c.Rejection | Answer:
         "window": _window,
         "wave": _wave,
         "placement": _placement,
-        "retire_job": _retire_jobs,
+        "retire_job": _retire_job,
         "retire_group": _retire_group,
     }.get(command.what)
     if act is not None:
@@ -50,26 +49,25 @@ def _window(draft: Draft, number: int) -> None:
 
 
 def _wave(draft: Draft, number: int) -> None:
-    """A wave not ready `ready_timeout` after it opened is a failure of its role."""
+    """A wave not ready `ready_timeout` after it opened is a failure of its roles, one by one."""
     state = draft.state
     start = state.starts.get(number)
-    if start is None or start.state != "PASSED" or start.wave + 1 >= start.waves:
+    if start is None or start.state != "PASSED" or not start.group:
         return
     group = state.groups[start.group]
     spec = state.group_spec(group)
-    if group.state != "RUNNING" or group.start != number:
+    if group.start != number or start.wave_opened_us + spec.ready_timeout_us > draft.now_us:
         return
-    if start.wave_opened_us + spec.ready_timeout_us > draft.now_us:
-        return
-    opened = {
-        state.jobs[launch.job].role
-        for launch in (state.launches[one] for one in start.launches)
-        if launch.wave <= start.wave
-    }
-    names = [role.name for role in spec.roles if role.name in opened]
-    late = [name for name in names if name not in start.ready_roles]
+    waves = wave_of_roles(spec)
     waited_s = spec.ready_timeout_us // SECOND_US
-    not_ready(draft, group.number, late[0], f"not ready {waited_s} s after its wave opened")
+    for role in spec.roles:
+        now = state.starts[number]
+        if state.groups[group.number].state != "RUNNING":
+            return
+        late = waves[role.name] <= start.wave and role.name not in now.ready_roles
+        if late and is_watched(spec, role):
+            text = f"not ready {waited_s} s after its wave opened"
+            not_ready(draft, group.number, role.name, text)
 
 
 def _placement(draft: Draft, number: int) -> None:
@@ -84,8 +82,8 @@ def _placement(draft: Draft, number: int) -> None:
 # -- retiring -------------------------------------------------------------------------------------
 
 
-def _retire_jobs(draft: Draft, key: int) -> None:
-    """Take this ended plain job, and others that are due, out of the state."""
+def _retire_job(draft: Draft, key: int) -> None:
+    """Take this ended plain job out of the state."""
     state = draft.state
     job = state.jobs.get(key)
     if job is None or job.state not in ENDED_JOB:

@@ -45,12 +45,14 @@ def load_config(draft: Draft, command: c.LoadConfig) -> c.Rejection | Answer:
 
 def end_session(draft: Draft, command: c.EndSession) -> c.Rejection | Answer:
     """Close a session that changed something."""
-    session = draft.state.last("session")
     facts = SessionEnded(
-        session=session, planned=command.planned, stale=command.stale, blocked=command.blocked
+        session=command.session,
+        planned=command.planned,
+        stale=command.stale,
+        blocked=command.blocked,
     )
     draft.open(facts, [])
-    return {"session": session}, {}
+    return {"session": command.session}, {}
 
 
 def note_cut(draft: Draft, command: c.NoteCut) -> c.Rejection | Answer:

@@ -20,11 +20,11 @@ from xce.controller.core.resources.pools import (
     pooled_share,
     pools_of,
 )
-from xce.controller.core.starts import let_pass
+from xce.controller.core.starts import let_pass, wave_of_roles
 from xce.controller.core.state import State
 from xce.model.config import Config, PoolConfig
 from xce.model.group import GroupSpec
-from xce.model.ids import group_text, job_text
+from xce.model.ids import claim_text, group_text, job_text
 from xce.model.job import ONCE, PER_HOST, Spec
 from xce.model.placing import AttachmentPlan, ClaimPlan, Holding, LaunchPlan, MemberPlan
 from xce.model.records import Planned, PlannedGroup
@@ -74,13 +74,12 @@ def commit_plan(draft: Draft, command: c.CommitPlan) -> c.Rejection | Answer:
         return {"planned": 0, "stale": stale}, {}
     numbers = Numbers(state)
     groups = tuple(_number(draft, numbers, placement) for placement in accepted)
-    session = state.last("session") + (1 if command.slice == 0 else 0)
     facts = Planned(
-        session=max(session, 1),
+        session=command.session,
         slice=command.slice,
         snapshot_lsn=command.snapshot_lsn,
         now_us=command.snapshot_us,
-        config_lsn=state.config_lsn,
+        config_lsn=command.config_lsn,
         tick_lsn=command.tick_lsn,
         decision=DECISION_VERSION,
         digest=command.digest,
@@ -339,21 +338,12 @@ def _processes(spec: Spec, index: int, tasks: int) -> int:
     return 1 if spec.run == PER_HOST else tasks
 
 
-def wave_of_roles(spec: GroupSpec) -> dict[str, int]:
-    """The wave of each role: one more than the latest of the roles that it depends on."""
-    waves: dict[str, int] = {}
-    for _ in spec.roles:
-        for role in spec.roles:
-            needed = [waves.get(name, 0) for name in role.depends_on]
-            waves[role.name] = 1 + max(needed) if needed else 0
-    return waves
-
-
 # -- beginning ------------------------------------------------------------------------------------
 
 
 def _begin(draft: Draft, planned: PlannedGroup) -> None:
     """Members, gang and, on the short way, the pass: all within the record."""
+    draft.name(*(claim_text(claim.claim) for claim in planned.claims))
     launches: dict[int, list[int]] = {}
     for launch in planned.launches:
         launches.setdefault(launch.job, []).append(launch.launch)
@@ -374,4 +364,4 @@ def _begin(draft: Draft, planned: PlannedGroup) -> None:
         let_pass(draft, planned.start, [planned.launches[0].launch])
 
 
-__all__ = ["Holding", "commit_plan", "provider_of", "wave_of_roles"]
+__all__ = ["Holding", "commit_plan", "provider_of"]

@@ -11,7 +11,7 @@ from xce.controller.core import commands as c
 from xce.controller.core.decide_hosts import lost_facts, open_starts, speaks_for
 from xce.controller.core.draft import Draft
 from xce.controller.core.ends import end_launch, lose_claim
-from xce.controller.core.starts import fail_start, judge, role_probed, role_started
+from xce.controller.core.starts import count_ready, fail_start, judge, launch_begun
 from xce.controller.core.state import State
 from xce.dispatch import protocol as p
 from xce.model.host import Host
@@ -127,7 +127,7 @@ def _started(draft: Draft, host: str, report: p.Started) -> None:
     facts = LaunchStarted(launch=launch.number, started_us=report.at_us)
     draft.open(facts, _names(draft.state, launch))
     draft.fire("launch", launch.number, "start", started_us=report.at_us)
-    role_started(draft, draft.state.launches[launch.number])
+    launch_begun(draft, launch)
 
 
 def _ended(draft: Draft, host: str, report: p.Ended) -> None:
@@ -167,7 +167,8 @@ def _probed(draft: Draft, host: str, report: p.Probed) -> None:
         raise Misfit(f"launch {launch.number} was ready before its start passed")
     draft.open(JobChanged(job=launch.job, field="ready", new="yes"), _names(state, launch))
     draft.patch("launch", launch.number, probed=True)
-    role_probed(draft, draft.state.launches[launch.number])
+    if launch.processes:
+        count_ready(draft, launch.start, state.jobs[launch.job], "port")
 
 
 def _attachment_of(state: State, report: p.AttachmentResult) -> Attachment | None:

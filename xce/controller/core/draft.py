@@ -6,7 +6,7 @@ follows (`fire`, `patch`, `drop`) is listed in its `then`. The next `open`, or `
 list for it, depth first and in their order; nothing else moves a state.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from msgspec import structs
@@ -15,6 +15,7 @@ from xce.controller.core.apply import apply_change, open_record
 from xce.controller.core.relations import CONDITIONS, RELATIONS
 from xce.controller.core.state import Key, State
 from xce.model.actor import Actor
+from xce.model.ids import claim_text, group_text, host_ref, job_text
 from xce.model.machine import Coupling
 from xce.model.records import Body, Change, Record
 from xce.model.tables import COUPLINGS, ENDED_GROUP, ENDED_JOB, MACHINES
@@ -25,6 +26,12 @@ _HOME = {name: (name, "state") for name in MACHINES} | {
     "admin": ("host", "admin"),
 }
 
+_NAMES: dict[str, Callable[[Any], str]] = {
+    "job": job_text,
+    "group": group_text,
+    "claim": claim_text,
+    "host": host_ref,
+}
 _ENDED = {"job": ENDED_JOB, "group": ENDED_GROUP}
 
 _COUPLED: dict[tuple[str, str], tuple[Coupling, ...]] = {}
@@ -118,9 +125,20 @@ class Draft:
     def _change(self, what: str, key: Key, event: str, fields: dict[str, Any]) -> None:
         if self._head is None:
             raise AssertionError(f"{what} {key} changes outside a record")
+        self._name(what, key)
         change = Change(what, key, event, fields)
         self._then.append(change)
         apply_change(self.state, change)
+
+    def _name(self, what: str, key: Key) -> None:
+        """The things that a change is about stand in the record, so that history finds it."""
+        if what in ("launch", "allocation"):
+            what, key = "job", self.state.tables[what][key].job
+        elif what == "attachment":
+            what, key = "claim", self.state.attachments[key].claim  # type: ignore[index]
+        text = _NAMES.get(what)
+        if text is not None:
+            self._entities[text(key)] = None
 
     def _couple(self, what: str, key: Key, coupling: Coupling) -> None:
         holds = CONDITIONS[coupling.when]

@@ -13,15 +13,16 @@ from xce.controller.core.rules import CLAIM_LOST, delay_us, rank_of, spend
 from xce.controller.core.starts import (
     BAD_TASK,
     break_start,
+    count_ready,
     fail_start,
+    launch_begun,
     launch_name,
     retry_broken_job,
     role_ready,
-    role_started,
 )
 from xce.controller.core.state import State
 from xce.model.group import FailureRule, Group
-from xce.model.ids import group_text, host_ref, job_text
+from xce.model.ids import claim_text, group_text, host_ref, job_text
 from xce.model.job import Exit, Job
 from xce.model.records import FailureNoted, GroupDecided, GroupEnded, LaunchEnded
 from xce.model.start import Launch
@@ -49,8 +50,8 @@ def end_launch(draft: Draft, facts: LaunchEnded, host: str) -> None:
     )  # fmt: skip
     _give_up_share(draft, launch)
     _empty_host(draft, host)
-    if facts.ran == "yes":
-        role_started(draft, state.launches[launch.number])
+    if facts.ran == "yes" and not launch.started_us:
+        launch_begun(draft, launch)
     culprit = (f"{launch_name(state, launch)} on {host}: {_why(facts)}",)
     if before in ("PREPARING", "ARMED") and facts.ran != "yes":
         if start.state == "OPEN":
@@ -69,8 +70,14 @@ def _empty_host(draft: Draft, host: str) -> None:
 
 
 def lose_claim(draft: Draft, claim: int) -> None:
-    """A claim failed under its consumers: what runs with it is stopped, for that reason."""
+    """A claim failed under its consumers: a start that has not passed fails; what runs with the
+    claim is stopped, for that reason."""
     state = draft.state
+    found = state.claims[claim]
+    if state.starts[found.start].state == "OPEN":
+        culprit = f"claim {found.name or found.type} ({claim_text(claim)}) was lost"
+        fail_start(draft, found.start, CLAIM_LOST, (culprit,))
+        return
     for number in consumers(state, claim):
         if state.launches[number].state in LIVE_LAUNCH:
             draft.fire("launch", number, "stop", stop_reason=CLAIM_LOST)
@@ -167,7 +174,7 @@ def _killed(job: Job) -> Exit:
 def _finished(draft: Draft, group: Group, job: Job) -> None:
     """A member ended while its group runs."""
     if is_good(job.exit):
-        _ready_when_done(draft, group, job)
+        count_ready(draft, job.start, job, "done")
         return
     if any_live(draft.state, group.number):
         if not group.window_until_us:
@@ -179,16 +186,6 @@ def _finished(draft: Draft, group: Group, job: Job) -> None:
             draft.patch("group", group.number, window_until_us=until)
     else:
         classify(draft, group.number)
-
-
-def _ready_when_done(draft: Draft, group: Group, job: Job) -> None:
-    role = draft.state.group_spec(group).role(job.role)
-    if role.ready.kind == "done" and all(
-        is_good(draft.state.jobs[key].exit)
-        for key in draft.state.starts[job.start].members
-        if draft.state.jobs[key].role == job.role
-    ):
-        role_ready(draft, job.start, job.role)
 
 
 def any_live(state: State, number: int) -> bool:

@@ -5,6 +5,7 @@ let go, because values of claims may only be known once their attachments are RE
 contract.md "In the process", LSF 10.1 "Environment variables set for job execution".
 """
 
+from xce.controller.core.shape import shape_of
 from xce.controller.core.state import State
 from xce.model.ids import group_text, job_index, job_number, job_text
 from xce.model.job import Job, Spec
@@ -38,22 +39,20 @@ def _captured(state: State, spec: Spec) -> dict[str, str]:
 
 
 def _xce(state: State, launch: Launch, job: Job) -> dict[str, str]:
-    start = state.starts[launch.start]
-    world = sum(state.launches[number].processes for number in start.launches)
+    shape = shape_of(state, launch.start)
     env = {
         "XCE_JOB": job_text(job.key),
         "XCE_ATTEMPT": str(job.attempt),
         "XCE_LAUNCH": str(launch.number),
         "XCE_HOST": launch.host,
-        "XCE_WORLD_SIZE": str(world),
+        "XCE_WORLD_SIZE": str(shape.processes),
         "XCE_MEMBER_COUNT": "1",
         "XCE_MEMBER_RANK": str(job.rank),
     }
     if job.group:
-        members = [key for key in start.members if state.jobs[key].role == job.role]
         env["XCE_GROUP"] = group_text(job.group)
         env["XCE_MEMBER_ROLE"] = job.role
-        env["XCE_MEMBER_COUNT"] = str(len(members))
+        env["XCE_MEMBER_COUNT"] = str(shape.members[job.role])
     return env
 
 
@@ -115,14 +114,10 @@ def go_environment(state: State, launch: Launch) -> dict[str, str]:
 
 def claims_seen_by(state: State, launch: Launch, job: Job) -> list[Claim]:
     """Claims of the start that the launch's processes may use, in the order they were made."""
-    claims = (state.claims[number] for number in state.starts[launch.start].claims)
-    return [
-        claim
-        for claim in claims
-        if claim.scope == "group"
-        or (claim.scope == "role" and claim.role == job.role)
-        or claim.job == job.key
-    ]
+    shape = shape_of(state, launch.start)
+    numbers = sorted((*shape.shared, *shape.claims_of_job.get(job.key, ())))
+    claims = (state.claims[number] for number in numbers)
+    return [claim for claim in claims if claim.scope != "role" or claim.role == job.role]
 
 
 def _value(state: State, claim: Claim, host: str) -> str:

@@ -8,6 +8,7 @@ a host, who holds an instance, how much of a counter is used, which deadline com
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
+from xce.controller.core.shape import Shape
 from xce.controller.core.waiting import Waiting
 from xce.model.group import Group
 from xce.model.job import Job
@@ -32,6 +33,8 @@ class Indexes:
         self.pending = Waiting()
         self.ports: dict[str, dict[int, None]] = {}
         self.unfit: dict[str, None] = {}
+        self.shapes: dict[int, Shape] = {}
+        self.users: dict[str, int] = {}
         self.inventory = 0
         self.live_launches: dict[str, dict[int, None]] = {}
         self.live_attachments: dict[str, dict[int, None]] = {}
@@ -108,6 +111,7 @@ class Indexes:
 
     # -- one hook per table --------------------------------------------------------------------
     def _job(self, key: Any, old: Any, new: Any) -> None:
+        self._count_user(old, new)
         for one, sign in ((old, -1), (new, 1)):
             if one is not None and one.state == "PENDING":
                 _add(self.waiting_specs, one.spec, sign)
@@ -127,6 +131,7 @@ class Indexes:
             self._timer(new.ended_us + self._state.config.clean_period_us, "retire_job", key)
 
     def _group(self, key: Any, old: Any, new: Any) -> None:
+        self._count_user(old, new)
         waited = old is not None and old.state == "PENDING"
         waits = new is not None and new.state == "PENDING"
         self._back_off(("group", key), waits and new.not_before_us > 0)
@@ -152,6 +157,7 @@ class Indexes:
             for job in new.members:
                 self.starts_of.setdefault(job, {})[key] = None
         if new is None:
+            self.shapes.pop(key, None)
             for job in old.members:
                 mine = self.starts_of[job]
                 del mine[key]
@@ -161,7 +167,7 @@ class Indexes:
         if new.state == "OPEN" and (old is None or old.state != "OPEN"):
             self._timer(new.deadline_us, "start", key)
         moved = old is None or old.wave != new.wave
-        if new.state == "PASSED" and moved and new.wave + 1 < new.waves:
+        if new.state == "PASSED" and moved:
             group = self._state.groups.get(new.group)
             spec = self._state.group_specs.get(group.spec) if group else None
             if spec is not None:
@@ -186,15 +192,17 @@ class Indexes:
     def _retire_late(self, start: int) -> None:
         """Leftovers of ended work are gone: its time to retire may have passed meanwhile."""
         found = self._state.starts.get(start)
-        for key in found.members if found is not None else ():
-            job = self._state.jobs.get(key)
-            if job is None or job.state not in ENDED_JOB:
-                continue
-            at_us = job.ended_us + self._state.config.clean_period_us
-            if job.group:
-                self._timer(at_us, "retire_group", job.group)
-                return
-            self._timer(at_us, "retire_job", key)
+        if found is None:
+            return
+        clean_us = self._state.config.clean_period_us
+        group = self._state.groups.get(found.group)
+        if group is not None:
+            if group.state in ENDED_GROUP:
+                self._timer(group.ended_us + clean_us, "retire_group", group.number)
+            return
+        for job in (self._state.jobs.get(key) for key in found.members):
+            if job is not None and job.state in ENDED_JOB:
+                self._timer(job.ended_us + clean_us, "retire_job", job.key)
 
     def _allocation(self, key: Any, old: Any, new: Any) -> None:
         for share in old.shares if old is not None else ():
@@ -224,6 +232,35 @@ class Indexes:
         self.freed += 1
         if "@" in key:
             self.inventory += 1
+
+    def _count_user(self, old: Any, new: Any) -> None:
+        """Who names a spec; what nobody names is forgotten, with the texts that it alone names.
+        Within a trial nothing is: the trial is put back."""
+        before = old.spec if old is not None else ""
+        after = new.spec if new is not None else ""
+        if before == after or self._trial is not None:
+            return
+        if after:
+            self._more(after)
+        if before:
+            self._less(before)
+
+    def _more(self, name: str) -> None:
+        self.users[name] = self.users.get(name, 0) + 1
+        spec = self._state.specs.get(name)
+        if self.users[name] == 1 and spec is not None:
+            for text in filter(None, (spec.script, spec.environment)):
+                self._more(text)
+
+    def _less(self, name: str) -> None:
+        self.users[name] -= 1
+        if self.users[name]:
+            return
+        del self.users[name]
+        spec = self._state.specs.get(name)
+        for text in filter(None, (spec.script, spec.environment)) if spec is not None else ():
+            self._less(text)
+        self._state.forget(name)
 
     def _back_off(self, who: tuple[str, int], backs_off: bool) -> None:
         if backs_off:

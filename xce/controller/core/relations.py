@@ -5,6 +5,7 @@ Pure look-ups. A relation gives keys in an order that the state fixes (rank orde
 
 from collections.abc import Callable, Iterable
 
+from xce.controller.core.shape import shape_of
 from xce.controller.core.state import Key, State
 from xce.model.tables import LIVE_LAUNCH
 
@@ -26,12 +27,9 @@ def launches_of_group(state: State, key: Key) -> list[int]:
 def claims_of_launch(state: State, key: Key) -> list[int]:
     """Claims of the start that this launch, by ending, may leave without a consumer."""
     launch = state.launches[key]  # type: ignore[index]
-    start = state.starts[launch.start]
-    return [
-        claim
-        for claim in start.claims
-        if claim in state.claims and state.claims[claim].job in (0, launch.job)
-    ]
+    shape = shape_of(state, launch.start)
+    claims = (*shape.shared, *shape.claims_of_job.get(launch.job, ()))
+    return sorted(claim for claim in claims if claim in state.claims)
 
 
 def consumers_live(state: State, key: Key) -> bool:
@@ -65,12 +63,8 @@ def consumers(state: State, claim: int) -> list[int]:
 
 
 def launches_of_member(state: State, start: int, job: int) -> tuple[int, ...]:
-    """Launches of one member within a start; a search only for a start that it left."""
-    member = state.jobs.get(job)
-    if member is not None and member.start == start:
-        return member.launches
-    launches = state.starts[start].launches
-    return tuple(launch for launch in launches if state.launches[launch].job == job)
+    """Launches of one member within a start, in host order."""
+    return shape_of(state, start).launches_of_job.get(job, ())
 
 
 def is_over(state: State, start: int) -> bool:

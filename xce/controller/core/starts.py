@@ -8,11 +8,12 @@ stay with the failed start until their hosts confirm; nobody else waits for them
 from collections.abc import Iterable
 
 from xce.controller.core.draft import Draft
+from xce.controller.core.shape import shape_of
 from xce.controller.core.state import State
 from xce.dispatch import barrier
-from xce.model.group import GroupSpec
+from xce.model.group import GroupSpec, RoleSpec
 from xce.model.ids import claim_text, group_text, job_text
-from xce.model.job import Exit
+from xce.model.job import Exit, Job
 from xce.model.records import BarrierPassed, GroupEnded, RoleReady, StartFailed, WaveOpened
 from xce.model.start import Launch, Start
 
@@ -90,48 +91,66 @@ def let_pass(draft: Draft, number: int, first: Iterable[int]) -> None:
 # -- waves ----------------------------------------------------------------------------------------
 
 
+def wave_of_roles(spec: GroupSpec) -> dict[str, int]:
+    """The wave of each role: one more than the latest of the roles that it depends on."""
+    waves: dict[str, int] = {}
+    for _ in spec.roles:
+        for role in spec.roles:
+            needed = [waves.get(name, 0) for name in role.depends_on]
+            waves[role.name] = 1 + max(needed) if needed else 0
+    return waves
+
+
+def is_watched(spec: GroupSpec, role: RoleSpec) -> bool:
+    """Whether the role's readiness is waited for: by another role, or as a promise of its own."""
+    return role.ready.kind == "port" or any(role.name in one.depends_on for one in spec.roles)
+
+
 def role_ready(draft: Draft, number: int, role: str) -> None:
     """A role of a passed start met its readiness; opens the next wave when that was the last."""
     start = draft.state.starts[number]
-    if role in start.ready_roles or start.state != "PASSED" or start.waves == 1:
+    if role in start.ready_roles or start.state != "PASSED":
         return
     draft.open(RoleReady(start=number, role=role), names_of(draft.state, start))
     draft.patch("start", number, ready_roles=(*start.ready_roles, role))
     _open_waves(draft, number)
 
 
-def role_started(draft: Draft, launch: Launch) -> None:
-    """Readiness `started`: every launch of the role was let go, also one that is over by now."""
+def launch_begun(draft: Draft, launch: Launch) -> None:
+    """A launch was let go, told by itself or by its end; call it once for each launch. When all
+    were, the start is good and the failures before it are forgotten."""
     state = draft.state
-    if state.starts[launch.start].waves == 1:
-        return
-    if _readiness(state, launch) == "started" and all(
-        one.started_us or one.state == "RUNNING" or one.ran == "yes"
-        for one in _role_launches(state, launch)
-    ):
-        role_ready(draft, launch.start, state.jobs[launch.job].role)
-
-
-def role_probed(draft: Draft, launch: Launch) -> None:
-    """Readiness `port`: every launch of the role that has processes was seen ready."""
-    state = draft.state
-    if _readiness(state, launch) == "port" and all(
-        one.probed or not one.processes for one in _role_launches(state, launch)
-    ):
-        role_ready(draft, launch.start, state.jobs[launch.job].role)
-
-
-def _readiness(state: State, launch: Launch) -> str:
+    start = state.starts[launch.start]
     job = state.jobs[launch.job]
+    what, key = ("group", job.group) if job.group else ("job", job.key)
+    if state.tables[what][key].start_failures:
+        draft.patch("start", start.number, begun=start.begun + 1)
+        if start.begun + 1 == len(start.launches):
+            draft.patch(what, key, start_failures=0, last_failure="")
+    count_ready(draft, start.number, job, "started")
+
+
+def count_ready(draft: Draft, number: int, job: Job, kind: str) -> None:
+    """One more launch (`started`, `port`) or member (`done`) of a role met its readiness."""
+    state = draft.state
+    start = state.starts[number]
     if not job.group:
-        return ""
-    return state.group_spec(state.groups[job.group]).role(job.role).ready.kind
-
-
-def _role_launches(state: State, launch: Launch) -> list[Launch]:
-    role = state.jobs[launch.job].role
-    launches = (state.launches[number] for number in state.starts[launch.start].launches)
-    return [one for one in launches if state.jobs[one.job].role == role]
+        return
+    spec = state.group_spec(state.groups[job.group])
+    role = spec.role(job.role)
+    if role.ready.kind != kind or not is_watched(spec, role):
+        return
+    shape = shape_of(state, number)
+    tally = list(start.role_tally or [0] * len(shape.roles))
+    tally[shape.roles[job.role]] += 1
+    draft.patch("start", number, role_tally=tuple(tally))
+    needed = {
+        "started": shape.launches_of_role,
+        "port": shape.working_of_role,
+        "done": shape.members,
+    }[kind][job.role]
+    if tally[shape.roles[job.role]] == needed:
+        role_ready(draft, number, job.role)
 
 
 def _open_waves(draft: Draft, number: int) -> None:
@@ -140,7 +159,7 @@ def _open_waves(draft: Draft, number: int) -> None:
     spec = draft.state.group_spec(group)
     while start.wave + 1 < start.waves and group.state == "RUNNING":
         wave = start.wave + 1
-        launches = tuple(one for one in start.launches if draft.state.launches[one].wave == wave)
+        launches = shape_of(draft.state, number).launches_of_wave[wave]
         needed = _needed(draft.state, spec, launches)
         if not set(needed) <= set(start.ready_roles):
             return

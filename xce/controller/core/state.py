@@ -202,6 +202,13 @@ class State:
         else:
             self.texts[name] = text
 
+    def forget(self, name: str) -> None:
+        """Let go of a blob that nothing in the state names any more."""
+        self.specs.pop(name, None)
+        self.group_specs.pop(name, None)
+        self.texts.pop(name, None)
+        self._placing.pop(name, None)
+
     def knows(self, name: str) -> bool:
         """Whether a blob of that name is kept in memory."""
         return name in self.specs or name in self.texts or name in self.group_specs

@@ -84,6 +84,7 @@ class Viewer:
         hosts = [state.hosts[name] for name in table.names]
         session = state.last("session") + 1
         reasons = known or {}
+        asks = tuple(self.asks(now_us, reasons, limit))
         return Snapshot(
             lsn=state.lsn,
             session=session,
@@ -97,14 +98,19 @@ class Viewer:
                 for name, ports in zip(table.names, table.ports, strict=True)
             ),
             versions=tuple(state.index.version.get(name, 0) for name in table.names),
-            pending=tuple(self.asks(now_us, reasons, limit)),
-            inactive_queues=tuple(queue.name for queue in state.config.queues if not queue.active),
+            pending=asks,
+            inactive_queues=self._inactive(asks),
             types=site_types(state.config.types),
             seed=session,
             known=reasons,
             observed=self._observed(table),
             pools=self._pool_columns(table),
         )
+
+    def _inactive(self, asks: tuple[Ask, ...]) -> tuple[str, ...]:
+        """Queues that dispatch nothing: inactive ones, and those that the configuration lost."""
+        known = {queue.name for queue in self._state.config.queues if queue.active}
+        return tuple(sorted({ask.queue for ask in asks} - known))
 
     def _standing(self, host: Host) -> str:
         if host.liveness == "UP" and host.reconciled_epoch != self._state.epoch:
