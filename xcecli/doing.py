@@ -90,11 +90,15 @@ def _refuse_bytes(values: dict[str, Any], words: list[str]) -> None:
     """What is no text cannot travel."""
     if not all(map(_is_text, words)):
         what = "a word of the command"
-    elif odd := next((name for name, value in values.items() if not _is_text(str(value))), ""):
+    elif odd := next((name for name, value in values.items() if not _is_text(_plain(value))), ""):
         what = f"--{odd}"
     else:
         return
     raise Failure(f"{what} is not UTF-8. Job not submitted.", say.REFUSED)
+
+
+def _plain(value: object) -> str:
+    return " ".join(value) if isinstance(value, list) else str(value)
 
 
 def _with_script(values: dict[str, Any], words: list[str]) -> tuple[dict[str, Any], str]:
