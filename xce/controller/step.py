@@ -5,7 +5,7 @@ append in one transaction, and only then publish and answer. What a step wrote i
 `commit` returned: no reader sees, no answer tells and no order carries an uncommitted record.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct, structs
 
@@ -77,16 +77,3 @@ def _seen_here(command: Command, answered: dict[tuple[int, str], tuple[str, Outc
         return command
     told = structs.replace(request, seen_digest=found[0], seen_answer=found[1].body)
     return structs.replace(command, request=told)
-
-
-def step(
-    state: State,
-    commands: Sequence[Command],
-    now_us: int,
-    commit: Callable[[Step], None],
-) -> Step:
-    """Decide, apply, commit. `commit` makes the step durable or does not return."""
-    done = decide_all(state, commands, now_us)
-    if done.records:
-        commit(done)
-    return done

@@ -1,7 +1,8 @@
-"""The invariants of the state, as one function: run after every event in tests and at every cut.
+"""The invariants of the state, as one function.
 
-Indexes are compared with a fold of the tables; then what design.md promises is checked on the
-tables themselves. A broken invariant is a bug: the process must stop before it writes more.
+Tests run it after every event, `xce db verify` on the folded log. Indexes are compared with a
+fold of the tables; then what design.md promises is checked on the tables themselves. A broken
+invariant is a bug: the process must stop before it writes more.
 """
 
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ by a committed record, GONE when it is stopping, over or unknown. An attachment 
 until its claim is released. Records only say which entities to look at; recovery looks at all.
 """
 
-from collections.abc import Iterable
-
 from xce.controller.core.environment import go_environment, launch_environment
 from xce.controller.core.state import State
 from xce.dispatch.protocol import GONE, PREPARED, READY, RUNNING, AttachmentOrder, LaunchOrder, Task
@@ -157,13 +155,3 @@ def output_path(spec: Spec, job: Job) -> str:
     """Where a job's output goes; by default a file in its working directory."""
     default = "xce-%G-%R.out" if job.group else "xce-%J.out"
     return expand(spec.stdout or default, job)
-
-
-def orders(
-    state: State, launches: Iterable[int], attachments: Iterable[int]
-) -> tuple[LaunchOrder | AttachmentOrder, ...]:
-    """Orders of the named entities: attachments first, since launches may need them."""
-    return (
-        *(order_of_attachment(state, number) for number in attachments),
-        *(order_of_launch(state, number) for number in launches),
-    )
