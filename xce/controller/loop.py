@@ -3,7 +3,8 @@
 One task decides; commits run on one writer thread while the event loop goes on reading requests.
 Nothing is decided while a commit is under way, and readers wait for it (`settled`), so that no
 reader, answer or order ever carries what is not durable. Sessions run between steps on a snapshot
-and yield after a fixed count of search steps. A failed commit ends everything: see `main.py`.
+and yield after a fixed count of search steps. A failed commit ends everything: the composition
+(`xce/ops/serving.py`) takes over anew or ends the process.
 """
 
 import asyncio

@@ -77,11 +77,12 @@ def _leave(text: str, code: int) -> None:
 @log_options
 @_json
 def verify(home: Path, database: str, as_json: bool) -> None:
-    """Check the whole log: files, hash chain, index, newest cut, anchor, and that it folds.
+    """Check the whole log: files, hash chain, index, newest cut, anchor, fold, invariants.
 
     \b
     xce db verify --home /srv/xce
     """
+    from xce.controller.core.check import Broken, check
     from xce.controller.leading import ANCHOR_FILE
     from xce.controller.recover import recover
     from xce.wal.anchor import Anchor
@@ -94,6 +95,10 @@ def verify(home: Path, database: str, as_json: bool) -> None:
             anchor.check(log)
             anchor.close()
         state, _ = recover(log)
+        try:
+            check(state)
+        except Broken as error:
+            raise LogCorrupt(f"the state that the log folds to is broken: {error}") from error
         if state.lsn != found.last_lsn:
             raise LogCorrupt(f"the state folds to lsn {state.lsn}, not {found.last_lsn}")
         told = {**msgspec.to_builtins(found), "jobs": len(state.jobs), "hosts": len(state.hosts)}
