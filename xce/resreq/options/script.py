@@ -185,7 +185,8 @@ class _Reader:
             self._warn("stray", f"{name} takes no value: {text!r} is left out", words[at])
         else:
             said = f"{text!r} belongs to no option"
-            hint = f"quote a value with blanks: {name} '... {text}'" if last else ""
+            whole = f"{self.given[-1].value} {text}" if last and self.given else ""
+            hint = f"quote a value with blanks: {name} '{whole}'" if whole else ""
             self._wrong("stray", said, words[at], hint)
         return end
 

@@ -103,7 +103,9 @@ def _refused(said: str, value: str, hint: str = "", column: int = 1) -> ValueFau
 def _count(value: str, option: Option) -> Judged:
     found = _COUNT.fullmatch(value.replace(" ", ""))
     if found is None:
-        raise _refused(f"{option.name} takes a number of tasks, not {value!r}", value, "4 or 4,16")
+        raise _refused(
+            f"{option.name} takes a number of tasks, not {value!r}", value, "as 4 or 4,16"
+        )
     least, most = (int(part) if part and len(part) < 10 else None for part in found.groups())
     if least is None or not 1 <= least <= TASKS_MAX or (found[2] and most is None):
         raise _refused(f"a job has 1 to {TASKS_MAX} tasks, not {value}", value)
