@@ -14,6 +14,7 @@ import types
 from xce.agent.attachments import Attachment, Keeper
 from xce.agent.facts import FactsWrong, read_facts, real_facts
 from xce.agent.link import Refused
+from xce.agent.reporters.watch import Reporting
 from xce.agent.runtime import EXIT_REFUSED, EXIT_WRONG, Agent
 from xce.agent.settings import AgentConfig, make_folder
 from xce.agent.supervised import SupervisorLost
@@ -23,7 +24,7 @@ from xce.model.host import HostFacts
 from xce.providers.base import Place, ProviderFailed
 from xce.providers.registry import make_providers
 
-LEAVE_S, LAST_REPORTS_S = 60.0, 2.0
+LEAVE_S, LAST_REPORTS_S, REPORTERS_S = 60.0, 2.0, 6.0
 
 
 class CannotRun(Exception):
@@ -84,7 +85,10 @@ def run_agent(config: AgentConfig) -> int:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, told)
+    reporting = Reporting(agent.board, lambda line: _tell(config, line))
+    reporting.start(config.host, config.reporters, config.load_interval_us)
     why, code = agent.wait()
+    reporting.stop(REPORTERS_S)
     drain = config.on_leave == "stop"
     agent.supervised.leave(drain=drain)
     if drain:
@@ -95,5 +99,9 @@ def run_agent(config: AgentConfig) -> int:
 
 
 def _say(config: AgentConfig, why: str, code: int) -> int:
-    print(f"xce agent {config.host}: {why}", file=sys.stderr, flush=True)
+    _tell(config, why)
     return code
+
+
+def _tell(config: AgentConfig, line: str) -> None:
+    print(f"xce agent {config.host}: {line}", file=sys.stderr, flush=True)

@@ -19,6 +19,7 @@ from xce import crashpoint
 from xce.agent.attachments import Keeper
 from xce.agent.link import Addresses, Line, Refused, Unreachable
 from xce.agent.outbox import Outbox
+from xce.agent.reporters.board import Board
 from xce.agent.settings import AgentConfig
 from xce.agent.supervised import Supervised, SupervisorLost
 from xce.agent.supervisor.wire import Message
@@ -94,6 +95,7 @@ class Agent:
         self.config = config
         self.outbox = Outbox(time.time_ns() // 1000)
         self.session = Session()
+        self.board = Board()
         self.tidings = Tidings(self.outbox, facts.address, self.session.see)
         self.supervised = Supervised(config, boot_id, self.tidings.heard, self.fail)
         self.keeper: Keeper
@@ -216,6 +218,7 @@ class Agent:
             epoch=session.epoch,
             stamp=session.stamp,
             wait_ms=self.config.poll_wait_ms,
+            observed=self.board.told(),
         )
         answer = self._ask(line, "poll", question, Orders)
         self._see_epoch(answer.epoch)

@@ -23,7 +23,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from xce.agent.settings import AgentConfig, make_folder
+from xce.agent.settings import AgentConfig, Reporter, make_folder
 from xce.agent.supervisor import kernel
 from xce.model.host import HostFacts
 from xce.ops.home import write_whole
@@ -56,6 +56,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     hosts: dict[str, HostFacts]
     allow_root: bool = False
     survive: bool = True
+    reporters: tuple[Reporter, ...] = ()
 
 
 class _Agent:
@@ -114,6 +115,7 @@ class Agents:
                 facts_file=str(home / "hosts" / name / FACTS_FILE),
                 allow_root=self._plan.allow_root,
                 on_leave="stop",
+                reporters=tuple(one for one in self._plan.reporters if one.runs_on(name)),
             )
             make_folder(config)
             write_whole(Path(config.facts_file), msgspec.json.encode(facts).decode())

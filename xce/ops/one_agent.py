@@ -17,7 +17,7 @@ from xce.agent.settings import AgentConfig, make_folder
 from xce.model.host import HostFacts
 from xce.ops.agents import FACTS_FILE
 from xce.ops.config.emulate import overlay
-from xce.ops.config.file import ConfigFaulty, default_site, read_site
+from xce.ops.config.file import ConfigFaulty, Site, default_site, read_site
 from xce.ops.home import (
     AGENT_TOKEN_FILE,
     EXIT_FAILED,
@@ -47,8 +47,10 @@ def run_one(home: Path, host: str | None, urls: tuple[str, ...], rest: dict[str,
     )
     try:
         path = Path(make_folder(config)) / FACTS_FILE
-        write_whole(path, msgspec.json.encode(_facts(rest["cluster"], name)).decode())
-        config = structs.replace(config, facts_file=str(path))
+        site = read_site(rest["cluster"]) if rest["cluster"] else default_site()
+        write_whole(path, msgspec.json.encode(_facts(site, name)).decode())
+        reporters = tuple(one for one in site.reporters if one.runs_on(name))
+        config = structs.replace(config, facts_file=str(path), reporters=reporters)
     except ConfigFaulty as error:
         click.echo(str(error), err=True)
         return EXIT_REFUSED
@@ -61,9 +63,8 @@ def run_one(home: Path, host: str | None, urls: tuple[str, ...], rest: dict[str,
     return run_agent(config)
 
 
-def _facts(cluster: Path | None, name: str) -> HostFacts:
+def _facts(site: Site, name: str) -> HostFacts:
     """What the host has: an emulated one what its file says, a real one what is measured."""
-    site = read_site(cluster) if cluster else default_site()
     return site.emulated.get(name) or real_host(site.declared.get(name))
 
 

@@ -51,7 +51,7 @@ def site_for(home: Path, cluster: Path | None) -> Site:
 def plan_for(home: Path, site: Site) -> Plan:
     """The agents that `up` starts: the emulated hosts, else this machine."""
     hosts = dict(site.emulated) or {this_host(): real_host(site.declared.get(this_host()))}
-    return Plan(home=home, hosts=hosts, allow_root=site.config.allow_root)
+    return Plan(home=home, hosts=hosts, allow_root=site.config.allow_root, reporters=site.reporters)
 
 
 class Told:

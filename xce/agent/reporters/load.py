@@ -137,10 +137,12 @@ class LoadSampler:
         r15s: float | None = None
         pause_s = min(1.0, self._interval_s)
         while True:
-            now = read()
-            found = indices(before, now, r15s)
-            self._board.put(SOURCE, found)
-            before, r15s = now, found["r15s"]
+            # What cannot be counted now goes stale by itself; the next sample may have it again.
+            with contextlib.suppress(OSError, ValueError, RuntimeError, psutil.Error):
+                now = read()
+                found = indices(before, now, r15s)
+                self._board.put(SOURCE, found)
+                before, r15s = now, found["r15s"]
             if stop.wait(pause_s):
                 return
             pause_s = self._interval_s

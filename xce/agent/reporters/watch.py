@@ -63,7 +63,10 @@ class Watch:
         while not stop.is_set():
             began_s = time.monotonic()
             self.lives += 1
-            good, kind, text = self._live(stop)
+            try:
+                good, kind, text = self._live(stop)
+            except (OSError, ValueError) as error:
+                good, kind, text = False, LOST, f"its keeper: {error}"
             if kind == DOES_NOT_APPLY:
                 self._say(f"reporter {self._reporter.name}: {text}; it is not started again")
                 return
