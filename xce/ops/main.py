@@ -15,7 +15,19 @@ from xce import __version__
 from xce.ops.home import default_home
 
 Command = Callable[..., Any]
-_FOLDER = click.Path(path_type=Path, readable=False)
+
+
+class Folder(click.Path):
+    """A folder by its name; an empty one would silently be the current directory."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path of the name."""
+        if value == "":
+            self.fail("an empty name is no folder", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+_FOLDER = Folder(path_type=Path, readable=False)
 _FILE = click.Path(path_type=Path, dir_okay=False, readable=False)
 
 home_option = click.option(

@@ -25,7 +25,9 @@ class Said(Exception):
 
     def __init__(self, status: int, body: dict[str, Any]) -> None:
         hint = f" ({body['hint']})" if body.get("hint") else ""
-        super().__init__(f"{body.get('detail') or body.get('title') or status}{hint}")
+        said = f"{body.get('detail') or body.get('title') or status}{hint}"
+        # It may hold what somebody sent: a terminal is to show it, not to obey it.
+        super().__init__("".join(c if c.isprintable() else repr(c)[1:-1] for c in said))
         self.status, self.body = status, body
 
 

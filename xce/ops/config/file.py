@@ -83,6 +83,8 @@ def read_site(path: FilePath) -> Site:
         raise ConfigFaulty(name, (_plain("is not UTF-8 text"),)) from error
     except tomllib.TOMLDecodeError as error:
         raise ConfigFaulty(name, (_toml_fault(str(error), text),)) from error
+    except RecursionError as error:
+        raise ConfigFaulty(name, (_plain("is nested too deep"),)) from error
     reader = Reader(Places(text))
     site = reader.site(document, text)
     if reader.faults:
