@@ -136,11 +136,25 @@ def body_of(values: dict[str, Any], words: list[str], script: str) -> dict[str, 
     else:
         body["command"] = words
     if values.get("resreq"):
-        body["resreq"] = " ".join(values["resreq"])
+        body["resreq"] = one_requirement(values["resreq"])
     for field in ("name", "tasks", "queue", "priority", "stdin", "stdout", "stderr", "held"):
         if values.get(field) not in (None, ""):
             body[field] = values[field]
     return body
+
+
+def one_requirement(texts: list[str]) -> str:
+    """All -R of a job in one text; the controller reads it, so one alone goes as it is."""
+    if len(texts) == 1:
+        return texts[0]
+    from xce.resreq import ResreqError, canonical, merge_requirements
+
+    try:
+        return canonical(merge_requirements(texts, mode="compat").tree)
+    except ResreqError as error:
+        shown = say.caret(error.text, error.column, error.end - error.column)
+        said = f"Bad resource requirement, column {error.column}: {error.message}"
+        raise Failure(f"{said}. Job not submitted.", say.REFUSED, error.hint, shown) from None
 
 
 def environment(text: str) -> dict[str, str]:

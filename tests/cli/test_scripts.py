@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Live, Told
+from xcecli.doing import one_requirement
 from xcecli.say import Failure
 from xcecli.script import embedded
 
@@ -145,3 +146,14 @@ def test_real_scripts_are_read_or_refused_in_one_sentence() -> None:
             said.append(failure.message)
     assert [one for one in said if not one.startswith("script line ")] == []
     assert read >= len(names) * 0.7
+
+
+def test_several_requirements_of_the_command_line_are_merged() -> None:
+    assert one_requirement(["mem > 1"]) == "mem > 1"
+    assert one_requirement(["a", "b", "rusage[mem=1]"]) == "select[a && b] rusage[mem=1]"
+    with pytest.raises(Failure) as caught:
+        one_requirement(["select[a]", "rsuage[mem=1]"])
+    assert caught.value.message == (
+        "Bad resource requirement, column 1: unknown section 'rsuage'. Job not submitted."
+    )
+    assert caught.value.lines == "  rsuage[mem=1]\n  ^^^^^^"

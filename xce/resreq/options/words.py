@@ -216,9 +216,8 @@ class _Reader:
 
     def _dashed(self, text: str, number: int, start: int) -> str:
         said = f"the dash {text[0]!r} (U+{ord(text[0]):04X}) begins no option"
-        self._wrong(
-            "dash", said, number, start + 1, start + 2, "a word processor's: type a plain -"
-        )
+        hint = "a word processor's: type a plain -"
+        self._wrong("dash", said, line=number, column=start + 1, hint=hint)
         return f"-{text[1:]}"
 
     def _quoted(self, line: str, start: int, number: int) -> tuple[str, int]:
@@ -228,7 +227,7 @@ class _Reader:
         if quote in _OPENING:
             said = f"{quote} (U+{ord(quote):04X}) is no quote to a shell"
             hint = "a word processor's: type plain quotes"
-            self._wrong("smart_quote", said, number, start + 1, start + 2, hint)
+            self._wrong("smart_quote", said, line=number, column=start + 1, hint=hint)
         at, text = start + 1, ""
         while at < len(line) and line[at] not in closing:
             if quote == '"' and line[at] == "\\" and line[at + 1 : at + 2] in ('"', "\\", "$", "`"):
@@ -237,15 +236,16 @@ class _Reader:
             at += 1
         if at == len(line):
             said = f"the quote {quote} is not closed"
-            self._wrong("open_quote", said, number, start + 1, start + 2, "close it on this line")
+            hint = "close it on this line"
+            self._wrong("open_quote", said, line=number, column=start + 1, hint=hint)
         return text, at + 1
 
-    def _wrong(
-        self, code: str, message: str, line: int, column: int, end: int, hint: str
-    ) -> None:  # fmt: skip
+    def _wrong(self, code: str, message: str, *, line: int, column: int, hint: str) -> None:
         self.errors.append(
-            Finding(code=code, message=message, line=line, column=column, end=end, hint=hint)
-        )
+            Finding(
+                code=code, message=message, line=line, column=column, end=column + 1, hint=hint
+            )
+        )  # fmt: skip
 
 
 def words_of(arguments: list[str]) -> tuple[Word, ...]:
