@@ -2,11 +2,24 @@
 
 import pytest
 
-from xce.model.resources import BUILT_IN, InstanceNeed, Need, ResourceType, Scope
+from xce.model.need import (
+    WHOLE,
+    Alternative,
+    CpuNeed,
+    InstanceNeed,
+    Need,
+    Part,
+    Phase,
+    Term,
+    Timed,
+    UnitNeed,
+)
+from xce.model.resources import BUILT_IN, ResourceType, Scope
 from xce.resreq import Code, ResreqError, parse, resolve
 
 GB = 2**30
 MB = 2**20
+HOUR_US = 3_600_000_000
 SITE = {
     **BUILT_IN,
     "lic": ResourceType(name="lic", scope=Scope.SHARED, consumable=True),
@@ -73,31 +86,88 @@ def test_local_is_replaced_where_the_submitter_is_known() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("order[ut:-mem:slots]", Need(order=(("ut", 1), ("mem", 1), ("slots", -1)))),
+        ("order[swap]", Need(order=(("swp", -1),))),
+        ("same[type:model]", Need(same=("type", "model"))),
+        ("cu[type=rack:pref=maxavail:maxcus=2:usablecuslots=4]",
+         Need(units=UnitNeed(level="rack", pref="maxavail", most=2, least=4))),
+        ("cu[balance:excl]", Need(units=UnitNeed(balance=True, exclusive="!"))),
+        ("cu[excl=row]", Need(units=UnitNeed(exclusive="row"))),
+        ("affinity[core(2,same=socket,exclusive=(socket,injob))*3:cpubind=core:membind=localonly]",
+         Need(cpus=CpuNeed(unit="core", count=2, times=3, same="socket", exclusive="socket",
+                           exclusive_scope="injob", bind="core", memory="localonly"))),
+        ("affinity[mcm:distribute=pack(cpu=2)]",
+         Need(cpus=CpuNeed(unit="numa", spread="pack", pack_level="thread", pack_most=2))),
+        ("span[ptile='!']", Need(ptile=WHOLE)),
+        ("span[ptile='!',HP:8] same[type]",
+         Need(ptile=WHOLE, tile_by="type", tiles=(("HP", 8),), same=("type",))),
+        ("span[ptile=A:2] same[model]",
+         Need(tile_by="model", tiles=(("A", 2),), same=("model",))),
+        ("span[block=4]", Need(block=4)),
+        ("span[stripe]", Need(stripe=1)),
+        ("span[stripe=4]", Need(stripe=1, stripe_most=4)),
+        ("span[gtile=2]", Need(gtile=2)),
+        ("span[gtile='!']", Need(gtile=WHOLE)),
+        ("rusage[gpu=1/host]",
+         Need(instances=(InstanceNeed(type="gpu", count_per_task=1, per="host"),))),
+        ("rusage[mem=2:threshold=1]", Need(select="mem>=1MB", per_task=(("mem", 2 * MB),))),
+        ("select[ut<1] rusage[r1m=1:threshold=2]",
+         Need(select="ut<1 && r1m<=2", per_task=(("r1m", 1000),))),
+        ("rusage[mem=2:duration=1h:decay=1]",
+         Need(per_task=(("mem", 2 * MB),),
+              timed=(Timed(name="mem", per="task", phases=(
+                  Phase(amount=2 * MB, duration_us=HOUR_US, decay=1),)),))),
+        ("rusage[mem=(50 10):duration=(10):decay=(0)]",
+         Need(per_task=(("mem", 50 * MB),),
+              timed=(Timed(name="mem", per="task", phases=(
+                  Phase(amount=50 * MB, duration_us=HOUR_US // 6),
+                  Phase(amount=10 * MB))),))),
+        ("rusage[lic=1:duration=1h]", Need(per_job=(("lic", 1),))),
+    ],
+)  # fmt: skip
+def test_every_section_comes_down_to_data(text: str, expected: Need) -> None:
+    assert need(text) == expected
+
+
+def test_alternatives_of_rusage_are_alternatives_of_the_need() -> None:
+    made = need("select[type==X] rusage[tok=1||mem=1] span[hosts=1]")
+    assert made.alternative(0).part == Part(select="type==X", span_hosts=1, per_task=(("tok", 1),))
+    assert made.others == (
+        Alternative(part=Part(select="type==X", span_hosts=1, per_task=(("mem", MB),))),
+    )
+
+
+def test_a_compound_is_terms_and_the_first_one_is_the_need() -> None:
+    made = need("1*{mem>1GB} + {span[ptile=2]}")
+    assert made.select == "mem>1GB"
+    assert made.terms == (
+        Term(tasks=1, part=Part(select="mem>1GB")),
+        Term(tasks=0, part=Part(ptile=2)),
+    )
+    assert made.terms_of(0, 5) == ((1, Part(select="mem>1GB")), (4, Part(ptile=2)))
+
+
+def test_a_delay_stays_with_its_alternative() -> None:
+    made = need("{mem>1GB} || {2*{mem>2GB} + 1*{ut<1}}@30s")
+    assert [one.delay_us for one in made.others] == [30_000_000]
+    assert [tasks for tasks, _ in made.terms_of(1, 3)] == [2, 1]
+    assert made.terms_of(0, 3) == ((3, Part(select="mem>1GB")),)
+
+
+@pytest.mark.parametrize(
     ("text", "what", "column"),
     [
-        ("order[ut]", "order[ ]", 7),
-        ("same[type]", "same[ ]", 6),
-        ("cu[type=rack]", "cu[ ]", 4),
-        ("affinity[core(2)]", "affinity[ ]", 10),
-        ("1*{mem>1} + 2*{mem>2}", "a compound requirement", 1),
-        ("{mem>1} || {mem>2}", "an alternative requirement", 1),
-        ("rusage[mem=1||swp=1]", "`||` in rusage[ ]", 15),
-        ("rusage[mem=(2 1):duration=(1)]", "a list of amounts", 8),
-        ("rusage[mem=2:duration=1]", "duration", 8),
-        ("rusage[mem=2:threshold=1]", "threshold", 8),
-        ("span[ptile='!']", "span[ptile with host types or '!']", 6),
-        ("span[block=2]", "span[block]", 6),
-        ("span[stripe]", "span[stripe]", 6),
-        ("span[gtile=1]", "span[gtile]", 6),
-        ("rusage[gpu=1/host]", "gpu per host", 8),
+        ("rusage[gpu=1:duration=1h]", "gpu is held whole", 8),
+        ("rusage[gpu=1:threshold=1]", "gpu is counted in pieces", 8),
     ],
 )
-def test_what_the_session_cannot_honour_is_refused_and_never_dropped(
+def test_what_cannot_be_honoured_is_refused_and_never_dropped(
     text: str, what: str, column: int
 ) -> None:
     with pytest.raises(ResreqError) as caught:
         need(text)
-    assert caught.value.code is Code.NOT_SUPPORTED_HERE
     assert what in caught.value.message
     assert caught.value.column == column
 

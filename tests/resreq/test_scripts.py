@@ -78,6 +78,9 @@ def test_a_line_holds_these_options(line: str, expected: list[tuple[str, str]]) 
         ("#BSUB -w 'done(1'", [("-w", "done(1")], "syntax", 17),
         ("#BSUB -gpu num=x", [("-gpu", "num=x")], "bad_value", 16),
         ("#BSUB -Zs", [("-Zs", "")], "line_only", 7),
+        ("#BSUB -q=normal", [("-q", "=normal")], "equals", 7),
+        ("#BSUB -n\u00a04", [("-n", "4")], "odd_blank", 9),
+        ("#BSUB -env 'all, 1X=2'", [("-env", "all, 1X=2")], "bad_value", 18),
         ("#BSUB -json job.json", [("-json", "job.json")], "no_job", 7),
     ],
 )

@@ -37,6 +37,7 @@ class Value(StrEnum):
     NAME = "name"  # a job name, perhaps of an array
     DEPENDENCY = "dependency"
     EXITS = "exits"  # requeue exit values
+    ENV = "env"  # names and assignments, joined by commas
 
 
 class Support(StrEnum):
@@ -95,7 +96,7 @@ _HONOURED = (
     _honoured("-H", Value.FLAG, "held", "submit it held"),
     _honoured("-K", Value.FLAG, "wait", "wait for its end"),
     _honoured("-sp", Value.NUMBER, "priority", "priority in its queue"),
-    _honoured("-env", Value.TEXT, "env", "what of the environment the job gets"),
+    _honoured("-env", Value.ENV, "env", "what of the environment the job gets"),
     _honoured("-cwd", Value.FILE, "cwd", "directory of the job"),
 )
 

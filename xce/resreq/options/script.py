@@ -73,6 +73,8 @@ class Reading(Struct, frozen=True, kw_only=True):
                 taken[option.field] = int(given.means.partition(",")[0] or 1)
             elif option.value is Value.NUMBER:
                 taken[option.field] = int(given.means or 0)
+            elif option.value is Value.ENV:
+                taken[option.field] = given.means
             elif option.field != "resreq":
                 taken[option.field] = given.value
         if self.resreq:
@@ -149,6 +151,7 @@ class _Reader:
             if not option.takes_value:
                 self._take(option, word, None)
             elif joined:
+                self._joined(option, word, joined)
                 self._take(option, word, joined)
             elif at < len(words) and _is_value(words[at]):
                 value = words[at]
@@ -158,6 +161,11 @@ class _Reader:
                 self._wrong("no_value", f"{option.name} has no value", word)
             last = option
         return ()
+
+    def _joined(self, option: Option, word: Word, value: Word) -> None:
+        if value.plain and value.text.startswith("="):
+            said = f"the `=` belongs to the value of {option.name}"
+            self._wrong("equals", said, word, f"write {option.name} {value.text[1:]}".rstrip())
 
     def _unknown(self, words: Sequence[Word], at: int) -> int:
         """An option that there is not; a word behind it is taken for its value."""

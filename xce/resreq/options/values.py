@@ -33,6 +33,7 @@ _EXITS = re.compile(
 _PLACEHOLDER = re.compile(
     r"<[^<>]+>|%(?![JIHPUG]%)[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*%|\{\{.*?\}\}|@[A-Z][A-Z0-9_]*@"
 )
+_VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _BRACKETED = re.compile(r"\[[A-Za-z][\w -]*\]")
 _VARIABLE = re.compile(r"\$\{?[A-Za-z_]\w*\}?|\$\(|`")
 
@@ -75,7 +76,7 @@ def _remarks(option: Option, value: str) -> tuple[Remark, ...]:
     if found is not None:
         said = f"{found.group()} looks like a template's placeholder that was left in"
         return (Remark(code="placeholder", message=said, column=found.start() + 1),)
-    found = None if option.name in ("-E", "-Ep", "-env", "-rnc") else _VARIABLE.search(value)
+    found = None if option.name in ("-E", "-Ep", "-rnc") else _VARIABLE.search(value)
     if found is not None:
         said = f"no shell reads this line: {found.group()} stays as it is"
         return (Remark(code="variable", message=said, column=found.start() + 1),)
@@ -182,6 +183,16 @@ def _exits(value: str, option: Option) -> Judged:
     return Judged(means=" ".join(value.split()))
 
 
+def _env(value: str, option: Option) -> Judged:
+    parts = [part.strip() for part in value.split(",")]
+    for part in parts:
+        name = part.removeprefix("~").partition("=")[0]
+        if part and not _VARIABLE_NAME.fullmatch(name):
+            said = f"{name!r} is no name of a variable"
+            raise _refused(said, value, "as all,~SECRET,MODE=fast", value.index(part) + 1)
+    return Judged(means=",".join(part for part in parts if part))
+
+
 def _resreq(value: str, _option: Option) -> Judged:
     from xce.resreq.parse import COMPAT, parse
     from xce.resreq.print import canonical
@@ -232,5 +243,6 @@ _JUDGES: Mapping[Value, Callable[[str, Option], Judged]] = MappingProxyType(
         Value.NAME: _name,
         Value.DEPENDENCY: _dependency,
         Value.EXITS: _exits,
+        Value.ENV: _env,
     }
 )

@@ -179,6 +179,11 @@ class _Reader:
     def _words(self, line: str, at: int, number: int) -> Iterator[Word]:
         while True:
             while at < len(line) and line[at] in _BLANKS:
+                if not line[at].isascii():
+                    said = f"a blank that a shell takes for a letter (U+{ord(line[at]):04X})"
+                    self._wrong(
+                        "odd_blank", said, line=number, column=at + 1, hint="type a plain one"
+                    )
                 at += 1
             if at >= len(line) or line[at] == "#":
                 return
