@@ -4,24 +4,19 @@
 kind and watches that memory does not grow.
 """
 
-import os
 import random
 import time
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
+from tests.resreq.fuzz import CLEARED_EVERY, COUNT, GROWTH_BYTES_MAX, mutated, resident_bytes
 from xce.resreq import ResreqError
 from xce.resreq.options.arrays import canonical_array, parse_array
 from xce.resreq.options.dependency import canonical_dependency, parse_dependency
 from xce.resreq.options.gpu import canonical_gpu, parse_gpu
 from xce.resreq.options.script import read_script
 from xce.resreq.parse import _parse
-
-COUNT = int(os.environ.get("XCE_RESREQ_FUZZ", "600"))
-CLEARED_EVERY = 5_000
-GROWTH_BYTES_MAX = 48 << 20
 
 ARRAYS = ["name[1-10:2,20]%3", "J[1,3,5-9]", "x-y.z_1[3-3]", "a[1-2147483647]", "a[ 1 - 5 ]"]
 DEPENDENCIES = [
@@ -45,22 +40,6 @@ PIECES = [
     *"[]{}()'\"!&|=<>+-*/,:;@.#% \t\n\r\\0a9_~$",
     *("&&", "||", "done(", "num=", "#BSUB ", "-R ", "-n", "%J", "9" * 30, "\u201c", "\u2013", "\0"),
 ]
-
-
-def mutated(source: random.Random, seeds: Sequence[str]) -> str:
-    text = source.choice(seeds)
-    for _ in range(source.randint(1, 6)):
-        at, other = source.randint(0, len(text)), source.randint(0, len(text))
-        match source.randint(0, 3):
-            case 0:
-                text = text[:at] + source.choice(PIECES) + text[at:]
-            case 1:
-                text = text[:at] + text[at + source.randint(1, 4) :]
-            case 2:
-                text = text[:at] + text[min(at, other) : max(at, other)] + text[at:]
-            case _:
-                text = text[:at] + source.choice(seeds)[other:]
-    return text
 
 
 def reads_back(parse: Callable[[str], object], canonical: Callable[..., str], text: str) -> bool:
@@ -100,27 +79,23 @@ KINDS: dict[str, tuple[list[str], Callable[[str], bool]]] = {
 }
 
 
-def resident_bytes() -> int:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_mutated_texts_are_answered_without_a_crash_a_hang_or_growing_memory(kind: str) -> None:
     seeds, answered = KINDS[kind]
     source = random.Random(20261129)
+    count = COUNT or 600
     taken, before = 0, 0
-    for index in range(COUNT):
-        text = mutated(source, seeds)
+    for index in range(count):
+        text = mutated(source, seeds, PIECES)
         began = time.process_time()
         taken += answered(text)
         assert time.process_time() - began < 1, text
         if index % CLEARED_EVERY == 0:
             for cached in (_parse, parse_array, parse_dependency, parse_gpu):
                 cached.cache_clear()
-        if index == COUNT // 10:
+        if index == count // 10:
             before = resident_bytes()
-    assert 0 < taken < COUNT
+    assert 0 < taken < count
     assert resident_bytes() - before < GROWTH_BYTES_MAX
 
 

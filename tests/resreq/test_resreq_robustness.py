@@ -1,14 +1,15 @@
 """Whatever the text, there is an answer, and soon: a slice of the on-demand fuzz run.
 
-`XCE_RESREQ_FUZZ=2000000 pytest tests/resreq/test_resreq_robustness.py` tries that many.
+`XCE_RESREQ_FUZZ=2000000 pytest tests/resreq/test_resreq_robustness.py` tries that many and
+watches that memory does not grow.
 """
 
-import os
 import random
 import time
 
 import pytest
 
+from tests.resreq.fuzz import CLEARED_EVERY, COUNT, GROWTH_BYTES_MAX, mutated, resident_bytes
 from xce.resreq import ResreqError, canonical, merge_requirements, parse
 from xce.resreq.parse import _parse
 
@@ -33,22 +34,6 @@ PIECES = [
 ]
 
 
-def mutated(source: random.Random) -> str:
-    text = source.choice(SEEDS)
-    for _ in range(source.randint(1, 6)):
-        at, other = source.randint(0, len(text)), source.randint(0, len(text))
-        match source.randint(0, 3):
-            case 0:
-                text = text[:at] + source.choice(PIECES) + text[at:]
-            case 1:
-                text = text[:at] + text[at + source.randint(1, 4) :]
-            case 2:
-                text = text[:at] + text[min(at, other) : max(at, other)] + text[at:]
-            case _:
-                text = text[:at] + source.choice(SEEDS)[other:]
-    return text
-
-
 def answered(text: str, mode: str) -> bool:
     """Parses; a refusal must have a place inside the text, a tree must print and read back."""
     try:
@@ -63,18 +48,21 @@ def answered(text: str, mode: str) -> bool:
     return False
 
 
-def test_mutated_requirements_are_answered_without_a_crash_or_a_hang() -> None:
+def test_mutated_requirements_are_answered_without_a_crash_a_hang_or_growing_memory() -> None:
     source = random.Random(20261129)
-    count = int(os.environ.get("XCE_RESREQ_FUZZ", "1500"))
-    taken = 0
+    count = COUNT or 1500
+    taken, before = 0, 0
     for index in range(count):
-        text = mutated(source)
+        text = mutated(source, SEEDS, PIECES)
         began = time.process_time()
         taken += answered(text, "strict" if index % 2 else "compat")
         assert time.process_time() - began < 1, text
-        if index % 10_000 == 0:
+        if index % CLEARED_EVERY == 0:
             _parse.cache_clear()
+        if index == count // 10:
+            before = resident_bytes()
     assert 0 < taken < count
+    assert resident_bytes() - before < GROWTH_BYTES_MAX
 
 
 @pytest.mark.parametrize(
