@@ -16,6 +16,7 @@ from xcecli.commands.checks import array, dependency, resreq, script
 from xcecli.commands.cluster import claim, hosts, instances, queues
 from xcecli.commands.groups import group
 from xcecli.commands.jobs import explain, history, job, logs, wait
+from xcecli.commands.resources import resources
 from xcecli.commands.shape import CONTEXT, Family, epilog
 from xcecli.options import DIGITS_MAX, JOBS, KILL, SUBMIT, Command
 
@@ -101,6 +102,7 @@ for _command in (
     hosts,
     queues,
     instances,
+    resources,
     resreq,
     array,
     dependency,

@@ -26,6 +26,7 @@ from xce.api.routes.health import HealthRoutes
 from xce.api.routes.histories import EventRoutes
 from xce.api.routes.jobs import JobRoutes
 from xce.api.routes.operators import OperatorRoutes
+from xce.api.routes.resources import ResourceRoutes
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -43,6 +44,7 @@ def make_app(engine: Engine, doors: Doors) -> ASGIApp:
         GroupRoutes(engine).router(),
         ClusterRoutes(engine).router(),
         OperatorRoutes(engine).router(),
+        ResourceRoutes(engine).router(),
         EventRoutes(engine).router(),
         agents.router(),
         HealthRoutes(engine).router(),

@@ -18,7 +18,7 @@ from xce.controller.core.commands import Command, Rejection, SubmitGroup
 from xce.dispatch.protocol import Orders, Poll
 from xce.model.config import Config
 from xce.model.group import Group, GroupSpec
-from xce.model.host import Host, Instance
+from xce.model.host import Host, Instance, Observed
 from xce.model.job import Job, Spec
 from xce.model.records import Record
 from xce.model.start import Allocation, Attachment, Claim, Launch, Start
@@ -85,6 +85,10 @@ class StateView(Protocol):
     @property
     def hosts(self) -> dict[str, Host]:
         """By name."""
+
+    @property
+    def observed(self) -> dict[str, Observed]:
+        """What ticks said, by host, or by `TYPE@LABEL` for pools."""
 
     @property
     def config(self) -> Config:

@@ -7,13 +7,14 @@ reporter gives and nobody knows is nothing. Pools and reported totals come with 
 else does.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec import structs
 
 from xce.model.config import PoolConfig
+from xce.model.host import Observed
 from xce.model.placing import Holding, Share
 
 if TYPE_CHECKING:
@@ -60,13 +61,18 @@ def pools_of(pools: Pools, host: str) -> dict[str, PoolConfig]:
     return {type_name: pools[found[0]] for type_name, found in places.items() if found}
 
 
-def total_of(state: "State", pool: PoolConfig) -> int:
-    """How much there is: what was declared, or what was reported last."""
+def total_in(observed: Mapping[str, Observed], pool: PoolConfig) -> int | None:
+    """How much there is: what was declared, or what was reported last; None is unknown."""
     if not pool.reported:
         return pool.amount
-    told = state.observed.get(name_of(pool))
+    told = observed.get(name_of(pool))
     value = dict(told.values).get(pool.type) if told is not None else None
-    return value if isinstance(value, int) else 0
+    return value if isinstance(value, int) else None
+
+
+def total_of(state: "State", pool: PoolConfig) -> int:
+    """How much there is; what is unknown is nothing."""
+    return total_in(state.observed, pool) or 0
 
 
 def free_of(state: "State", pool: PoolConfig) -> int:
