@@ -125,6 +125,7 @@ def test_a_gangs_kill_ends_no_plain_job(live: Live, xcecli: Cli) -> None:
     xcecli("submit", "true")
     assert xcecli("group", "kill", "1") == (4, "", "Group <1>: No matching group found\n")
     assert live.engine.state.jobs[1].state == "PENDING"
+    assert xcecli("kill", "g99") == (4, "", "Group <g99>: No matching group found\n")
 
 
 def test_the_end_of_a_wait_tells_what_the_last_start_failed_by(live: Live, xcecli: Cli) -> None:
@@ -149,6 +150,34 @@ def test_a_text_that_is_no_yaml_is_a_fault_with_its_place(xcecli: Cli, tmp_path:
     assert (code, told["ok"]) == (3, False)
     assert [(one["line"], one["column"]) for one in told["faults"]] == [(2, 9)]
     assert err.startswith(f"{file}:2:9: a character that YAML does not allow: U+001B\n")
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["jobs", "-a"],
+        ["job", "1"],
+        ["hosts"],
+        ["queues"],
+        ["instances"],
+        ["claim", "list"],
+        ["group", "list"],
+        ["explain", "1"],
+        ["history", "1"],
+        ["submit", "true"],
+        ["kill", "1"],
+        ["kill", "99"],
+        ["jobs", "99"],
+        ["resreq", "check", "mem>1"],
+    ],
+)
+def test_json_is_one_document_on_stdout(live: Live, xcecli: Cli, argv: list[str]) -> None:
+    xcecli("submit", "-J", "odd \u00e9 name", "printf", ODD)
+    family = argv[:2] if argv[0] in ("claim", "group", "resreq") else argv[:1]
+    code, out, _ = xcecli(*family, "--json", *argv[len(family) :])
+    assert code in (0, 4)
+    assert isinstance(json.loads(out), dict | list)
+    assert out.isascii()
 
 
 # -- places ---------------------------------------------------------------------------------------

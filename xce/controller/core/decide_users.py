@@ -52,7 +52,13 @@ def submit_job(draft: Draft, command: c.SubmitJob) -> c.Rejection | Answer:
     key = state.last("job") + 1
     priority = command.priority if command.priority >= 0 else state.config.priority_default
     facts = JobSubmitted(
-        job=key, spec=name, owner=owner, queue=queue.name, priority=priority, name=spec.name
+        job=key,
+        spec=name,
+        owner=owner,
+        queue=queue.name,
+        priority=priority,
+        name=spec.name,
+        asked=_written(command.spec, spec),
     )
     state.intern(name, blob)
     draft.open(facts, [job_text(key)])
@@ -113,6 +119,10 @@ def _write_group(
         priority=given if given >= 0 else state.config.priority_default,
         roles=_spans(roles, state.last("job") + 1),
         member_specs=tuple(names),
+        asked=tuple(
+            _written(written, spec)
+            for written, spec in zip(command.member_specs, specs, strict=True)
+        ),
     )
     jobs = [
         job_text(key)
@@ -123,6 +133,11 @@ def _write_group(
     draft.fire("group", number, "seal")
     answer = {"group": group_text(number), "queue": queue.name, "jobs": jobs}
     return answer, {**blobs, **command.blobs}
+
+
+def _written(asked: Spec, resolved: Spec) -> str:
+    """The requirement as its user wrote it, where the spec's canonical text is another."""
+    return asked.resreq if asked.resreq != resolved.resreq else ""
 
 
 def _spans(roles: tuple[RoleSpec, ...], first: int) -> tuple[RoleSpan, ...]:
@@ -183,8 +198,10 @@ def kill(draft: Draft, command: c.Kill) -> c.Rejection | Answer:
     if group is not None:
         return _kill_group(draft, command, group.number)
     if job is None:
-        what = group_text(command.group) if command.group else f"<{job_text(command.job)}>"
-        return c.Rejection(code="not_found", message=f"Job {what}: No matching job found")
+        what = f"Job <{job_text(command.job)}>: No matching job found"
+        if command.group:
+            what = f"Group <{group_text(command.group)}>: No matching group found"
+        return c.Rejection(code="not_found", message=what)
     if not command.actor.may_change(job.owner):
         return _not_yours(command.actor, f"Job <{job_text(job.key)}>")
     if job.state in ENDED_JOB:
