@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tests.resreq.test_resreq_columns import EXPRESSIONS, TYPES
 from xce.resreq import match, parse_select, tree
 from xce.scheduler.attributes import holding, rows_of
+from xce.scheduler.snapshot import Observed
 
 MB = 2**20
 ROWS = [
@@ -17,8 +18,12 @@ ROWS = [
 ]
 
 
+def all_known(column: list[int]) -> Observed:
+    return Observed(values=np.array(column, np.int64), known=np.ones(len(column), dtype=bool))
+
+
 def answers(text: str, free: dict[str, list[int]] | None = None) -> list[bool]:
-    over = {name: np.array(column, np.int64) for name, column in (free or {}).items()}
+    over = {name: all_known(column) for name, column in (free or {}).items()}
     return holding(parse_select(text), rows_of(ROWS, TYPES), TYPES, over).tolist()
 
 
@@ -41,6 +46,13 @@ def test_what_is_free_stands_over_what_a_host_says_of_itself() -> None:
     assert answers("mem>=10", {"mem": [10 * MB, 9 * MB, 0]}) == [True, False, False]
     assert answers("tag==a", {"tag": [1, 2, 3]}) == [False, False, False]
     assert answers("login==3", {"ls": [3, 4, 5]}) == [True, True, False]
+
+
+def test_what_was_not_reported_is_unknown_and_so_is_its_opposite() -> None:
+    stale = {"mem": Observed(values=np.array([9, 9, 9]), known=np.array([True, False, True]))}
+    rows = rows_of(ROWS, TYPES)
+    for text in ("mem<1", "!(mem>=1)"):
+        assert holding(parse_select(text), rows, TYPES, stale).tolist() == [True, False, True]
 
 
 VALUES = st.one_of(
@@ -66,6 +78,6 @@ FREE = st.dictionaries(st.sampled_from(["mem", "swp", "ncpus"]), st.integers(0, 
 def test_rows_answer_together_as_they_do_one_by_one(
     node: tree.Expr, table: list[dict[str, object]], free: dict[str, int]
 ) -> None:
-    columns = {name: np.full(len(table), amount, np.int64) for name, amount in free.items()}
+    columns = {name: all_known([amount] * len(table)) for name, amount in free.items()}
     found = holding(node, rows_of(table, TYPES), TYPES, columns)
     assert found.tolist() == [match(node, {**row, **free}, TYPES) for row in table]

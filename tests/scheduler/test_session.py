@@ -22,8 +22,8 @@ from tests.kit.cluster import (
     role,
     table,
 )
-from xce.scheduler import session as session_room
 from xce.scheduler.ledger import Ledger, Taking
+from xce.scheduler.place import classes
 from xce.scheduler.plan import sealed
 from xce.scheduler.session import TRY_STEPS, Budget, SessionRun, run_session
 from xce.scheduler.snapshot import Snapshot, free_ranges
@@ -100,7 +100,9 @@ def test_a_class_that_does_not_fit_is_looked_at_once(monkeypatch):
     seen = []
     real = SessionRun._try
     monkeypatch.setattr(
-        SessionRun, "_try", lambda self, ask: (seen.append(ask.label), real(self, ask))[1]
+        SessionRun,
+        "_try",
+        lambda self, ask, ways: (seen.append(ask.label), real(self, ask, ways))[1],
     )
     asks = [job(i, need(gpu=9), class_key="big") for i in range(1, 6)]
     run_session(idle_snapshot(dgx(), asks))
@@ -123,7 +125,7 @@ def test_serial_jobs_get_the_same_places_as_by_search(monkeypatch):
     asks = [job(i, need(gpu=i % 4, mem=i << 20), class_key=f"c{i % 7}") for i in range(1, 60)]
     snapshot = held(idle_snapshot(dgx(8), asks), "n5", gpu=[1, 2], slots=3)
     direct = run_session(snapshot)
-    monkeypatch.setattr(session_room, "is_serial", lambda ask, needs: False)
+    monkeypatch.setattr(classes, "is_serial", lambda ask, terms: False)
     searched = run_session(snapshot)
     assert [p.members for p in direct.placements] == [p.members for p in searched.placements]
     assert direct.reasons == searched.reasons

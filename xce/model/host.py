@@ -21,6 +21,16 @@ class InstanceFacts(Struct, frozen=True, gc=False, kw_only=True):
     sharing: int = 1
 
 
+class CpuFacts(Struct, frozen=True, gc=False, kw_only=True):
+    """One hardware thread by the number the kernel gives it: its core within the socket, its
+    socket, and the memory node (numa) it is near."""
+
+    number: int
+    core: int
+    socket: int = 0
+    numa: int = 0
+
+
 class HostFacts(Struct, frozen=True, gc=False, kw_only=True):
     """What a host says it is. Counters in their base unit: slots, bytes. Sorted by name."""
 
@@ -30,6 +40,7 @@ class HostFacts(Struct, frozen=True, gc=False, kw_only=True):
     domains: tuple[tuple[str, str], ...] = ()
     instances: tuple[InstanceFacts, ...] = ()
     ports: tuple[int, int] = (0, 0)
+    cpus: tuple[CpuFacts, ...] = ()
 
 
 class Host(Struct, frozen=True, gc=False, kw_only=True):

@@ -7,17 +7,29 @@ holding until the host has confirmed that nothing of the member runs or is attac
 from msgspec import Struct
 
 
+class Binding(Struct, frozen=True, gc=False, kw_only=True):
+    """What one task is bound to: hardware threads, and the memory nodes its memory may (or, with
+    `localonly`, must) come from."""
+
+    cpus: tuple[int, ...]
+    nodes: tuple[int, ...] = ()
+    memory: str = ""
+
+
 class Share(Struct, frozen=True, gc=False, kw_only=True):
-    """A member's part on one host. Counters and instances are sorted."""
+    """A member's part on one host. Counters and instances are sorted; `bindings` has one entry
+    for each task where tasks are bound to processors."""
 
     host: str
     tasks: int
     counters: tuple[tuple[str, int], ...] = ()
     instances: tuple[str, ...] = ()
+    bindings: tuple[Binding, ...] = ()
 
 
 class MemberPlan(Struct, frozen=True, gc=False, kw_only=True):
-    """One member of a start: which attempt of which job, its rank, its shares in host order."""
+    """One member of a start: which attempt of which job, its rank, its shares in host order, and
+    which alternative of its requirement they serve."""
 
     job: int
     attempt: int
@@ -25,6 +37,7 @@ class MemberPlan(Struct, frozen=True, gc=False, kw_only=True):
     rank: int
     allocation: int
     shares: tuple[Share, ...]
+    alternative: int = 0
 
 
 class Holding(Struct, frozen=True, gc=False, kw_only=True):

@@ -7,7 +7,8 @@ type's base unit: bytes for sizes, 1/`scale` of one for other numbers (`scale` i
 type is a fraction such as `ut` or `cpuf`, which count thousandths). A value that was not
 reported for longer than `ttl_us` is unknown, never free.
 
-`Need` is what a resreq comes down to. This module holds data only: it parses and checks nothing.
+What a resreq comes down to is in need.py. This module holds data only: it parses and checks
+nothing.
 """
 
 from collections.abc import Mapping
@@ -18,6 +19,8 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from xce.model.config import TypeConfig
+from xce.model.need import InstanceNeed as InstanceNeed
+from xce.model.need import Need as Need
 
 SECOND_US = 1_000_000
 THOUSANDTHS = 1000
@@ -87,32 +90,6 @@ class ResourceType(Struct, frozen=True, gc=False, kw_only=True):
     stands_for: str = ""
     draws_on: str = ""
     description: str = ""
-
-
-class InstanceNeed(Struct, frozen=True, gc=False, kw_only=True):
-    """Instances of one type for every task; `select` is a select expression over their
-    attributes ("" takes any)."""
-
-    type: str
-    count_per_task: int
-    select: str = ""
-
-
-class Need(Struct, frozen=True, gc=False, kw_only=True):
-    """A resolved requirement: what one job asks of its hosts.
-
-    Amounts are (name, amount) pairs sorted by name, in the base unit of the type: bytes for
-    sizes, else the number times the type's `scale`. `span_hosts` 1 means all on one host;
-    `ptile` is the number of tasks per host; 0 leaves either open.
-    """
-
-    select: str = ""
-    span_hosts: int = 0
-    ptile: int = 0
-    per_task: tuple[tuple[str, int], ...] = ()
-    per_host: tuple[tuple[str, int], ...] = ()
-    per_job: tuple[tuple[str, int], ...] = ()
-    instances: tuple[InstanceNeed, ...] = ()
 
 
 # Other names for built-in types; a requirement is resolved to the name on the right.

@@ -9,17 +9,15 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from xce.model.host import Attribute
 from xce.model.resources import ALIASES, BYTES, ResourceType
 from xce.resreq import tree
 from xce.resreq.columns import HostColumns, NumberColumn, columns_of, matching
 from xce.resreq.match import match
+from xce.scheduler.snapshot import Mask, Observed
 
 Types = Mapping[str, ResourceType]
-Mask = NDArray[np.bool_]
-Column = NDArray[np.int64]
 
 INTEGER_MAX = 2**62
 
@@ -59,10 +57,10 @@ def _is_odd(name: str, kinds: set[str], types: Types) -> bool:
 
 
 def holding(
-    node: tree.Expr, rows: Rows, types: Types, free: Mapping[str, Column] | None = None
+    node: tree.Expr, rows: Rows, types: Types, current: Mapping[str, Observed] | None = None
 ) -> Mask:
-    """The rows for which an expression holds; `free` columns stand over what the rows say."""
-    over = free or {}
+    """The rows for which an expression holds; `current` columns stand over what the rows say."""
+    over = current or {}
     names = names_of(node)
     if not rows.odd.isdisjoint(names) or any(_two_names(name, rows, over) for name in names):
         return np.array(
@@ -71,27 +69,33 @@ def holding(
     if not over:
         return matching(node, rows.columns, types)
     always = np.ones(len(rows.rows), dtype=bool)
-    current = {
-        name: NumberColumn(values=column, known=always, present=always)
+    columns = {
+        name: NumberColumn(values=column.values, known=column.known, present=always)
         for name, column in over.items()
     }
     texts = {name: text for name, text in rows.columns.texts.items() if name not in over}
-    columns = HostColumns(
-        rows=rows.columns.rows, numbers={**rows.columns.numbers, **current}, texts=texts
+    seen = HostColumns(
+        rows=rows.columns.rows, numbers={**rows.columns.numbers, **columns}, texts=texts
     )
-    return matching(node, columns, types)
+    return matching(node, seen, types)
 
 
-def _two_names(name: str, rows: Rows, over: Mapping[str, Column]) -> bool:
+def _two_names(name: str, rows: Rows, over: Mapping[str, Observed]) -> bool:
     """Whether some rows know it by one name and `over` by another."""
     other = ALIASES.get(name, "")
     return other in over and (name in rows.columns.numbers or name in rows.columns.texts)
 
 
-def _row(rows: Rows, index: int, over: Mapping[str, Column]) -> Mapping[str, Attribute]:
+def _row(
+    rows: Rows, index: int, over: Mapping[str, Observed]
+) -> Mapping[str, str | int | bool | None]:
     if not over:
         return rows.rows[index]
-    return {**rows.rows[index], **{name: int(column[index]) for name, column in over.items()}}
+    current = {
+        name: int(column.values[index]) if column.known[index] else None
+        for name, column in over.items()
+    }
+    return {**rows.rows[index], **current}
 
 
 def names_of(node: tree.Expr) -> set[str]:

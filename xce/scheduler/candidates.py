@@ -2,19 +2,21 @@
 
 `Workspace` is what one session works with: the snapshot, its ledger, and memos. Expressions over
 static attributes are asked once per host table, of all hosts at once, and kept there; those that
-name a counter see what was free when the session began, and are asked once per session.
+name a counter or a reported value see what was free and known when the session began, and are
+asked once per session. Where a value is both counted and reported, the worse of the two counts.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from xce.model.host import Attribute, Instance
+from xce.model.resources import Direction
 from xce.resreq.parse import parse_select
 from xce.scheduler.attributes import Rows, holding, names_of, rows_of
 from xce.scheduler.ledger import Ledger
-from xce.scheduler.snapshot import USABLE, Ask, HostTable, Mask, Snapshot
+from xce.scheduler.snapshot import USABLE, Ask, Column, HostTable, Mask, Observed, Snapshot
 
 Masks = tuple[int, ...]
 TEXTS_MAX = 2000
@@ -28,6 +30,10 @@ class Workspace:
         self.hosts: HostTable = snapshot.hosts
         self.ledger = Ledger(snapshot)
         self.usable: Mask = np.array([why == USABLE for why in snapshot.standing], dtype=bool)
+        self._current = {
+            name: self._seen(name, snapshot.free.get(name))
+            for name in (*snapshot.free, *(n for n in snapshot.observed if n not in snapshot.free))
+        }
         self._selected: dict[str, Mask] = {}
         self._texts = _texts_for(snapshot)
 
@@ -56,6 +62,44 @@ class Workspace:
         found: Masks = memo[key]
         return found
 
+    @property
+    def attributes(self) -> Sequence[Mapping[str, Attribute]]:
+        """Host for host, what does not change while it stays registered."""
+        return _static_attributes(self.snapshot).rows
+
+    def kept(self, key: Hashable, made: Callable[[], Any]) -> Any:
+        """What is figured once per host table from an expression that came from a user."""
+        if key not in self._texts:
+            self._texts[key] = made()
+        return self._texts[key]
+
+    def figure(self, name: str) -> tuple[Column, Mask]:
+        """A resource's value on each host now, and where it is known: what order[] sorts by."""
+        if name in self.ledger.counts:
+            return self.ledger.count(name), np.ones_like(self.usable)
+        if name in self.ledger.free or name in self.snapshot.observed:
+            seen = self._seen(name, self.ledger.free.get(name))
+            return seen.values, seen.known
+        column = _static_attributes(self.snapshot).columns.numbers.get(name)
+        if column is None:
+            return np.zeros(len(self.usable), dtype=np.int64), np.zeros_like(self.usable)
+        return column.values, column.known
+
+    def _seen(self, name: str, free: Column | None) -> Observed:
+        """What is free and what was reported, as one column."""
+        told = self.snapshot.observed.get(name)
+        if told is None:
+            return Observed(
+                values=self.ledger.column(name) if free is None else free,
+                known=np.ones_like(self.usable),
+            )
+        if free is None:
+            return told
+        type_ = self.snapshot.types.get(name)
+        load = type_ is not None and type_.direction is Direction.INCREASING
+        worse = np.where(load, told.values, np.minimum(free, told.values))
+        return Observed(values=np.where(told.known, worse, free), known=np.ones_like(self.usable))
+
     def _instances(self, type_: str, select: str) -> Masks:
         none: Mapping[int, Instance] = {}
         by_host = self.hosts.instances.get(type_, (none,) * len(self.hosts.names))
@@ -71,13 +115,14 @@ class Workspace:
 
     def _evaluate(self, select: str) -> Mask:
         node = parse_select(select)
-        free, types = self.snapshot.free, self.snapshot.types
-        fixed = not any(name in free for name in names_of(node))
+        types = self.snapshot.types
+        current = {name: self._current[name] for name in names_of(node) if name in self._current}
+        fixed = not current
         key = ("select", select)
         if fixed and key in self._texts:
             kept: Mask = self._texts[key]
             return kept
-        mask = holding(node, _static_attributes(self.snapshot), types, {} if fixed else free)
+        mask = holding(node, _static_attributes(self.snapshot), types, current)
         if fixed:
             self._texts[key] = mask
         return mask

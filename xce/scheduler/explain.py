@@ -71,6 +71,14 @@ class Case(Struct, frozen=True, gc=False, kw_only=True):
         return f"{unit} of role {self.role.name}" if self.role.name else unit
 
     @property
+    def layout(self) -> str:
+        """The sections that say how the tasks lie, as far as they were given."""
+        part = self.need.part
+        span = part.tiles or part.ptile or part.block or part.stripe or part.gtile
+        given = {"span": span, "same": part.same, "cu": part.units, "affinity": part.cpus}
+        return " and ".join(f"{section}[ ]" for section, value in given.items() if value)
+
+    @property
     def level(self) -> str:
         """The level whose one domain must hold the role."""
         return self.role.topology.required or self.ask.topology.required
@@ -85,6 +93,9 @@ def explain(cases: Sequence[Case], *, exhausted: bool, bound: int) -> PendReason
         case, why = cases[0], reason(Code.SEARCH_BOUND, needed=bound)
     else:
         level = cases[0].ask.topology.required
+        asked = next((text for case in cases if (text := case.layout)), "")
+        if asked:
+            return _with_hosts(cases[0], reason(Code.NOT_LAID, detail=asked))
         whole = f"no one {level} domain" if level else "no division of the hosts"
         case, why = cases[0], reason(Code.SCATTERED, detail=whole)
     return _with_hosts(case, why)
@@ -153,11 +164,9 @@ def _short_host(case: Case, work: Workspace, hosts: Hosts, codes: Codes) -> Pend
                 where=work.hosts.names[int(hosts[best])],
                 role=case.role.name,
             )
-    return reason(
-        codes.together,
-        detail=", ".join(want.text() for want in wanted),
-        role=case.role.name,
-    )
+    parts = [want.text() for want in wanted]
+    parts += ["processors as affinity[ ] asks"] if case.need.part.cpus else []
+    return reason(codes.together, detail=", ".join(parts), role=case.role.name)
 
 
 def _best_domain(case: Case, work: Workspace, hosts: Hosts, units: Column) -> tuple[int, str]:

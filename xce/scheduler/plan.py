@@ -22,12 +22,14 @@ from xce.scheduler.reasons import PendReason
 
 class PlacedMember(Struct, frozen=True, gc=False, kw_only=True):
     """A member's place: one share per host, in topology order; the first share is where `run:
-    once` runs and where the member's own claims sit."""
+    once` runs and where the member's own claims sit. `alternative` is the one of its requirement
+    that the shares serve, 0 for the first."""
 
     job: int
     role: str
     rank: int
     shares: tuple[Share, ...]
+    alternative: int = 0
 
 
 class PlacedClaim(Struct, frozen=True, gc=False, kw_only=True):
@@ -58,12 +60,14 @@ class Placement(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class ClassReason(Struct, frozen=True, gc=False, kw_only=True):
-    """Why a class of asks waits, and which of them (labels of the first ones) it was seen on."""
+    """Why a class of asks waits, and which of them (labels of the first ones) it was seen on.
+    `again_us` is when a further alternative of its requirement may be tried, 0 for never."""
 
     class_key: str
     reason: PendReason
     first: str
     waiting: int
+    again_us: int = 0
 
 
 class Plan(Struct, frozen=True, gc=False, kw_only=True):

@@ -42,6 +42,7 @@ class Code(StrEnum):
     UNSUPPORTED = "unsupported"
     BAD_SELECT = "bad_select"
     UNKNOWN_LEVEL = "unknown_level"
+    NOT_EVEN = "not_even"
     NO_HOSTS = "no_hosts"
     NO_MATCH = "no_match"
     NEVER_FITS = "never_fits"
@@ -51,11 +52,14 @@ class Code(StrEnum):
     DOMAIN_UNKNOWN = "domain_unknown"
     DOMAIN_NEVER_FITS = "domain_never_fits"
     NEVER_SCATTERED = "never_scattered"
+    NEVER_LAID = "never_laid"
     SHORT_ON_HOST = "short_on_host"
     SHORT_TOGETHER = "short_together"
     MEMBERS_SHORT = "members_short"
     DOMAIN_SHORT = "domain_short"
     SCATTERED = "scattered"
+    NOT_LAID = "not_laid"
+    ALTERNATIVE_LATER = "alternative_later"
     SEARCH_BOUND = "search_bound"
 
 
@@ -119,6 +123,12 @@ TABLE: Mapping[Code, CodeText] = MappingProxyType(
             "The topology request names a level that the cluster does not declare.",
             'topology level "{what}" is not declared; the cluster has: {detail}',
         ),
+        Code.NOT_EVEN: _row(
+            Scope.JOB,
+            Cure.NEVER,
+            "The tasks do not divide into the blocks or terms that the requirement names.",
+            "can never be placed: {detail}",
+        ),
         Code.NO_HOSTS: _row(
             Scope.CLUSTER,
             Cure.ON_CHANGE,
@@ -156,6 +166,12 @@ TABLE: Mapping[Code, CodeText] = MappingProxyType(
             "Each role fits alone, but not even empty hosts hold them all.",
             "can never fit: each role fits alone, but even with nothing running "
             "{detail} holds them together",
+        ),
+        Code.NEVER_LAID: _row(
+            Scope.JOB,
+            Cure.NEVER,
+            "There is room, but not even empty hosts hold the tasks as the requirement lays them.",
+            "can never fit: even with nothing running no hosts hold the tasks as {detail} asks",
         ),
         Code.NO_USABLE_HOST: _row(
             Scope.HOST,
@@ -206,6 +222,18 @@ TABLE: Mapping[Code, CodeText] = MappingProxyType(
             Cure.ON_FREE,
             "Each role fits alone, but no division of the free space holds them all.",
             "each role fits alone, but {detail} holds them together now",
+        ),
+        Code.NOT_LAID: _row(
+            Scope.JOB,
+            Cure.ON_FREE,
+            "There is room, but not so that the tasks lie as the requirement lays them.",
+            "there is room, but no hosts hold the tasks now as {detail} asks",
+        ),
+        Code.ALTERNATIVE_LATER: _row(
+            Scope.JOB,
+            Cure.ON_CHANGE,
+            "What was tried can never be placed; a further alternative is tried after its delay.",
+            "waits for its next alternative, which is tried {needed} s later; so far: {detail}",
         ),
         Code.SEARCH_BOUND: _row(
             Scope.GROUP,

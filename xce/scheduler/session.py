@@ -15,24 +15,29 @@ for every HOSTS_PER_STEP hosts, so that equal counts are about equal work.
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
 from msgspec import Struct, structs
 
-from xce.resreq.errors import ResreqError
 from xce.scheduler.candidates import Workspace
-from xce.scheduler.explain import Case, explain
-from xce.scheduler.fit.caps import Hosts, caps
-from xce.scheduler.fit.demand import MemberNeed, Shape, compile_role
+from xce.scheduler.explain import RANK, Case, explain
+from xce.scheduler.fit.demand import SLOTS
 from xce.scheduler.fit.lay import Cell
-from xce.scheduler.fit.shares import role_outcome
+from xce.scheduler.fit.shares import PartCells, role_outcome
+from xce.scheduler.ledger import Taking
+from xce.scheduler.place.classes import (
+    Choice,
+    Compiled,
+    Term,
+    choices_of,
+    compile_ask,
+    plans_of,
+)
 from xce.scheduler.place.gang import Search
-from xce.scheduler.place.scopes import RolePlan
-from xce.scheduler.place.serial import SerialRow
-from xce.scheduler.place.topology import known
+from xce.scheduler.place.rows import exclusive_ids
 from xce.scheduler.plan import ClassReason, PlacedClaim, PlacedMember, Placement, Plan, sealed
-from xce.scheduler.reasons import Code, PendReason, reason
+from xce.scheduler.reasons import Code, Cure, PendReason, reason
 from xce.scheduler.snapshot import USABLE, Ask, Snapshot, free_ranges
 
+SECOND_US = 1_000_000
 TRY_STEPS = 8
 HOSTS_PER_STEP = 16
 
@@ -44,24 +49,17 @@ class Budget(Struct, frozen=True, gc=False):
 
 
 NO_LIMIT = Budget()
-
-
-class Compiled(Struct, frozen=True, gc=False, kw_only=True):
-    """What a class comes down to: needs and hosts per role, or why it cannot be tried at all."""
-
-    refusal: PendReason | None = None
-    needs: tuple[MemberNeed, ...] = ()
-    matching: tuple[Hosts, ...] = ()
-    allowed: tuple[Hosts, ...] = ()
-    serial: SerialRow | None = None
+NEVER_OF = {Code.SCATTERED: Code.NEVER_SCATTERED, Code.NOT_LAID: Code.NEVER_LAID}
 
 
 class Waiting:
-    """A blocked class while the session runs: its reason, first ask and number of asks."""
+    """A blocked class while the session runs: its reason, first ask and number of asks, and when
+    a further alternative of it may be tried (0 = none waits)."""
 
-    def __init__(self, why: PendReason, first: str) -> None:
+    def __init__(self, why: PendReason, first: str, again_us: int = 0) -> None:
         self.why = why
         self.first = first
+        self.again_us = again_us
         self.count = 0
 
 
@@ -73,8 +71,9 @@ class SessionRun:
         self._work = Workspace(snapshot)
         self._empty: Workspace | None = None
         self._asks: Iterator[Ask] = iter(snapshot.pending)
-        self._classes: dict[str, Compiled] = {}
+        self._classes: dict[tuple[str, Choice], Compiled] = {}
         self._waiting: dict[str, Waiting] = {}
+        self._blocked: dict[tuple[str, int], Waiting] = {}
         self._touches = [0] * len(snapshot.hosts.names)
         self._placements: list[Placement] = []
         self._plan: Plan | None = None
@@ -94,9 +93,12 @@ class SessionRun:
         """The plan so far, sealed with its digest."""
         if self._plan is None:
             reasons = tuple(
-                ClassReason(class_key=key, reason=entry.why, first=entry.first, waiting=entry.count)
+                ClassReason(
+                    class_key=key, reason=entry.why, first=entry.first, waiting=entry.count,
+                    again_us=entry.again_us,
+                )
                 for key, entry in self._waiting.items()
-            )
+            )  # fmt: skip
             self._plan = sealed(
                 Plan(
                     session=self._snapshot.session,
@@ -110,24 +112,53 @@ class SessionRun:
 
     def _consider(self, ask: Ask) -> None:
         self.steps += 1
-        blocked = self._waiting.get(ask.class_key)
-        if blocked is None and ask.class_key in self._snapshot.known:
-            blocked = Waiting(self._snapshot.known[ask.class_key], ask.label)
-            self._waiting[ask.class_key] = blocked
+        blocked = self._blocked.get((ask.class_key, 1))
+        if blocked is not None and not ask.roles[0].need.others:
+            blocked.count += 1
+            return
+        choices, again_us = choices_of(ask, self._snapshot.now_us)
+        key = (ask.class_key, len(choices))
+        blocked = self._blocked.get(key)
+        if blocked is None and ask.class_key in self._snapshot.known and not again_us:
+            why = self._snapshot.known[ask.class_key]
+            blocked = self._blocked[key] = self._wait(ask, why, 0)
         if blocked is not None:
             blocked.count += 1
             return
-        outcome = self._try(ask)
+        outcome = self._try(ask, choices)
         if isinstance(outcome, Placement):
             self._placements.append(outcome)
-        else:
-            self._waiting[ask.class_key] = Waiting(outcome, ask.label)
-            self._waiting[ask.class_key].count = 1
+            return
+        if again_us and outcome.cure is Cure.NEVER:
+            wait_s = -(-(again_us - self._snapshot.now_us) // SECOND_US)
+            outcome = reason(Code.ALTERNATIVE_LATER, needed=wait_s, detail=outcome.text())
+        blocked = self._blocked[key] = self._wait(ask, outcome, again_us)
+        blocked.count += 1
 
-    def _try(self, ask: Ask) -> Placement | PendReason:
-        compiled = self._classes.get(ask.class_key)
+    def _wait(self, ask: Ask, why: PendReason, again_us: int) -> Waiting:
+        """The class's entry: one for all its asks, however many alternatives are open to each."""
+        entry = self._waiting.setdefault(ask.class_key, Waiting(why, ask.label, again_us))
+        if again_us:
+            entry.again_us = min(entry.again_us or again_us, again_us)
+        return entry
+
+    def _try(self, ask: Ask, choices: Sequence[Choice]) -> Placement | PendReason:
+        """The first choice that has a place; else the most hopeful reason."""
+        best: PendReason | None = None
+        for choice in choices:
+            outcome = self._try_one(ask, choice)
+            if isinstance(outcome, Placement):
+                return outcome
+            if best is None or RANK[outcome.cure] > RANK[best.cure]:
+                best = outcome
+        assert best is not None, "there is always a first alternative"
+        return best
+
+    def _try_one(self, ask: Ask, choice: Choice) -> Placement | PendReason:
+        compiled = self._classes.get((ask.class_key, choice))
         if compiled is None:
-            compiled = self._classes[ask.class_key] = self._compile(ask)
+            compiled = compile_ask(self._work, ask, choice)
+            self._classes[ask.class_key, choice] = compiled
             self.steps += len(self._touches) // HOSTS_PER_STEP
         if compiled.refusal is not None:
             return compiled.refusal
@@ -138,50 +169,35 @@ class SessionRun:
             cell = compiled.serial.place(salt)
             if cell is None:
                 return self._why(ask, compiled, exhausted=False)
-            return self._placement(ask, compiled.needs, [cell], 1)
-        plans = plans_of(self._work, ask, compiled.needs, compiled.allowed)
-        search = Search(self._work, ask, plans, salt)
+            return self._placement(ask, choice, compiled.terms, [cell], 1)
+        allowed = [term.allowed for term in compiled.terms]
+        search = Search(self._work, ask, plans_of(self._work, compiled.terms, allowed), salt)
         cells = search.run()
         self.steps += search.steps
         if cells is None:
             return self._why(ask, compiled, exhausted=search.exhausted)
-        return self._placement(ask, compiled.needs, cells, search.steps)
-
-    def _compile(self, ask: Ask) -> Compiled:
-        try:
-            refusal = refused(self._snapshot, ask)
-            if refusal is not None:
-                return Compiled(refusal=refusal)
-            needs = tuple(compile_role(ask, role, self._snapshot.types) for role in ask.roles)
-            matching = tuple(self._hosts(need) for need in needs)
-        except ResreqError as error:
-            return Compiled(refusal=reason(Code.BAD_SELECT, detail=str(error)))
-        allowed = tuple(
-            hosts[self._work.allowed(ask, need.select)[hosts]]
-            for hosts, need in zip(matching, needs, strict=True)
-        )
-        serial = SerialRow(self._work, needs[0], allowed[0]) if is_serial(ask, needs) else None
-        return Compiled(needs=needs, matching=matching, allowed=allowed, serial=serial)
-
-    def _hosts(self, need: MemberNeed) -> Hosts:
-        """The hosts that match the select and know their domain at every level that is asked."""
-        mask = self._work.matching(need.select).copy()
-        for item in (*need.own.items, *need.anchor.items):
-            self._work.eligible(item.type, item.select)
-            if item.same:
-                mask &= known(self._work.hosts, item.same)
-        return np.flatnonzero(mask)
+        return self._placement(ask, choice, compiled.terms, cells, search.steps)
 
     def _placement(
-        self, ask: Ask, needs: Sequence[MemberNeed], cells: Sequence[Cell], steps: int
+        self,
+        ask: Ask,
+        choice: Choice,
+        terms: Sequence[Term],
+        cells: Sequence[Cell],
+        steps: int,
     ) -> Placement:
         members: list[PlacedMember] = []
         claims: list[PlacedClaim] = []
-        for index, (role, need) in enumerate(zip(ask.roles, needs, strict=True)):
-            mine = [cell for cell in cells if cell.role == index]
-            placed, made = role_outcome(self._work, role, need, mine)
+        for owner, (role, alternative) in enumerate(zip(ask.roles, choice, strict=True)):
+            parts = [
+                PartCells(term.need, [cell for cell in cells if cell.role == index])
+                for index, term in enumerate(terms)
+                if term.owner == owner
+            ]
+            placed, made = role_outcome(self._work, role, parts, alternative)
             members.extend(placed)
             claims.extend(made)
+        self._close(terms, cells)
         return Placement(
             group=ask.group,
             members=tuple(members),
@@ -189,6 +205,20 @@ class SessionRun:
             host_versions=self._versions(sorted({cell.host for cell in cells})),
             steps=steps,
         )
+
+    def _close(self, terms: Sequence[Term], cells: Sequence[Cell]) -> None:
+        """Takes what is left of the units that cu[excl] keeps for the ask alone."""
+        ledger = self._work.ledger
+        for index, term in enumerate(terms):
+            units = term.need.part.units
+            if units is None or not units.exclusive:
+                continue
+            ids, _ = exclusive_ids(self._work.hosts, units)
+            mine = {int(ids[cell.host]) for cell in cells if cell.role == index}
+            for host, unit in enumerate(ids.tolist()):
+                left = int(ledger.column(SLOTS)[host])
+                if unit in mine and left > 0:
+                    ledger.take(Taking(host, ((SLOTS, left),)))
 
     def _versions(self, hosts: Sequence[int]) -> tuple[tuple[str, int], ...]:
         """The versions as the plan's earlier placements leave them; this one counts from now on."""
@@ -207,24 +237,22 @@ class SessionRun:
                 work=self._work,
                 empty=self._empty,
                 ask=ask,
-                role=role,
-                need=need,
-                matching=matching,
-                allowed=allowed,
+                role=term.role,
+                need=term.need,
+                matching=term.matching,
+                allowed=term.allowed,
             )
-            for role, need, matching, allowed in zip(
-                ask.roles, compiled.needs, compiled.matching, compiled.allowed, strict=True
-            )
+            for term in compiled.terms
         ]
         why = explain(cases, exhausted=exhausted, bound=self._snapshot.search_bound)
-        if why.code is Code.SCATTERED and self._never(self._empty, ask, compiled):
-            never = reason(Code.NEVER_SCATTERED, detail=why.detail)
+        if why.code in NEVER_OF and self._never(self._empty, ask, compiled.terms):
+            never = reason(NEVER_OF[why.code], detail=why.detail)
             why = structs.replace(never, hosts=why.hosts)
         return why
 
-    def _never(self, empty: Workspace, ask: Ask, compiled: Compiled) -> bool:
+    def _never(self, empty: Workspace, ask: Ask, terms: Sequence[Term]) -> bool:
         """Whether the ask has no place even where nothing runs; a given-up search says no."""
-        plans = plans_of(empty, ask, compiled.needs, compiled.matching)
+        plans = plans_of(empty, terms, [term.matching for term in terms])
         search = Search(empty, ask, plans, 0)
         with empty.ledger.trial():
             found = search.run()
@@ -246,53 +274,12 @@ def dry_run(snapshot: Snapshot, ask: Ask) -> Placement | PendReason:
     return plan.placements[0] if plan.placements else plan.reasons[0].reason
 
 
-def plans_of(
-    work: Workspace, ask: Ask, needs: Sequence[MemberNeed], hosts: Sequence[Hosts]
-) -> list[RolePlan]:
-    """The roles with the room that each of their hosts has now."""
-    plans = []
-    for index, (role, need, own) in enumerate(zip(ask.roles, needs, hosts, strict=True)):
-        units = np.zeros(len(work.hosts.names), dtype=np.int64)
-        units[own] = caps(work, need.load(False, False), own)
-        plans.append(RolePlan(index=index, role=role, need=need, units=units))
-    return plans
-
-
-def is_serial(ask: Ask, needs: Sequence[MemberNeed]) -> bool:
-    """Whether the ask is one member on one host without a topology request."""
-    if len(ask.roles) != 1 or ask.roles[0].count != 1 or needs[0].shape is not Shape.ONE_HOST:
-        return False
-    requests = (ask.topology, ask.roles[0].topology)
-    return not any(request.required or request.preferred for request in requests)
-
-
-def refused(snapshot: Snapshot, ask: Ask) -> PendReason | None:
-    """What keeps an ask from being tried at all, however the hosts are."""
-    if ask.queue in snapshot.inactive_queues:
-        return reason(Code.QUEUE_INACTIVE, where=ask.queue)
-    requests = [ask.topology, *(role.topology for role in ask.roles)]
-    if any(request.segment for request in requests):
-        return reason(Code.UNSUPPORTED, detail="topology.segment")
-    if any(role.spares for role in ask.roles):
-        return reason(Code.UNSUPPORTED, detail="spares")
-    claims = [*ask.claims, *(claim for role in ask.roles for claim in role.claims)]
-    for claim in claims:
-        if claim.use:
-            return reason(Code.UNSUPPORTED, detail=f"the standalone claim {claim.use}")
-    asked = [level for r in requests for level in (r.required, r.preferred) if level]
-    for level in (*asked, *(claim.same for claim in claims if claim.same)):
-        if level not in snapshot.hosts.levels:
-            declared = ", ".join(snapshot.hosts.levels) or "none"
-            return reason(Code.UNKNOWN_LEVEL, what=level, detail=declared)
-    return None
-
-
 def emptied(snapshot: Snapshot) -> Snapshot:
     """The same hosts as if all could be used and nothing ran on them."""
     return structs.replace(
         snapshot,
         standing=(USABLE,) * len(snapshot.standing),
-        free=snapshot.hosts.totals,
+        free={**snapshot.hosts.totals, **snapshot.pool_totals},
         free_masks=snapshot.hosts.all_masks(),
         free_ports=tuple(free_ranges(ports, ()) for ports in snapshot.hosts.ports),
         pending=(),

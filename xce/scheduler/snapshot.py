@@ -20,7 +20,9 @@ from msgspec import Struct
 from xce.model.host import Attribute, Host, HostFacts, Instance
 from xce.model.ids import group_text, instance_key, job_text
 from xce.model.job import ONCE, ClaimTemplate, Topology
-from xce.model.resources import BUILT_IN, Need, ResourceType
+from xce.model.need import Need
+from xce.model.resources import BUILT_IN, ResourceType
+from xce.scheduler.fit.processors import CPU, Cpus, cpus_of
 from xce.scheduler.reasons import PendReason
 
 Column = npt.NDArray[np.int64]
@@ -126,7 +128,8 @@ class HostTable(Struct, frozen=True, gc=False, kw_only=True):
     """The static half of all snapshots of one inventory version.
 
     `domains[level][i]` is host i's domain name at a level ("" = unknown); `instances[type][i]`
-    maps bit numbers to instances; `totals[counter]` is a column. `levels` is finest first.
+    maps bit numbers to instances; `totals[counter]` is a column; `cpus[i]` the processors, None
+    where a host does not tell. `levels` is finest first.
     `memo` keeps results of pure functions of the table, so that sessions need not repeat them;
     `texts` those of expressions over it, which come from users and are therefore bounded.
     """
@@ -139,6 +142,7 @@ class HostTable(Struct, frozen=True, gc=False, kw_only=True):
     totals: Mapping[str, Column]
     instances: Mapping[str, tuple[Mapping[int, Instance], ...]]
     ports: tuple[tuple[int, int], ...]
+    cpus: tuple[Cpus | None, ...] = ()
     memo: dict[Hashable, Any] = msgspec.field(default_factory=dict)
     texts: dict[Hashable, Any] = msgspec.field(default_factory=dict)
 
@@ -160,6 +164,7 @@ class HostTable(Struct, frozen=True, gc=False, kw_only=True):
             },
             instances={type_: tuple(_by_number(row, type_) for row in rows) for type_ in types},
             ports=tuple(row.facts.ports for row in rows),
+            cpus=tuple(cpus_of(row.facts) for row in rows),
         )
 
     def finer(self) -> tuple[str, ...]:
@@ -169,12 +174,15 @@ class HostTable(Struct, frozen=True, gc=False, kw_only=True):
         return self.levels[: self.levels.index(HOST_LEVEL)]
 
     def all_masks(self) -> dict[str, tuple[int, ...]]:
-        """Per type and host, the mask of every known instance."""
+        """Per type and host, the mask of every known instance; threads of processors, too."""
         if "masks" not in self.memo:
-            self.memo["masks"] = {
+            masks = {
                 type_: tuple(sum(1 << number for number in row) for row in rows)
                 for type_, rows in self.instances.items()
             }
+            if any(self.cpus):
+                masks[CPU] = tuple(sum(one.thread) if one else 0 for one in self.cpus)
+            self.memo["masks"] = masks
         return dict(self.memo["masks"])
 
 
@@ -188,7 +196,7 @@ class Snapshot(Struct, frozen=True, gc=False, kw_only=True):
     session that still hold because nothing was freed or changed since: their classes are skipped.
     `observed` are reported values by name. `pools[name]` numbers, host for host, the pool that the
     host sees of a shared counter (-1 for none); `free[name]` is then that pool's free amount, the
-    same on each of its hosts.
+    same on each of its hosts, and `pool_totals[name]` all that it has.
     """
 
     lsn: int = 0
@@ -208,6 +216,7 @@ class Snapshot(Struct, frozen=True, gc=False, kw_only=True):
     known: Mapping[str, PendReason] = {}
     observed: Mapping[str, Observed] = {}
     pools: Mapping[str, Column] = {}
+    pool_totals: Mapping[str, Column] = {}
 
 
 def idle_snapshot(hosts: HostTable, pending: Sequence[Ask] = (), session: int = 1) -> Snapshot:

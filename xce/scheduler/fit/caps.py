@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from xce.scheduler.candidates import Workspace
+from xce.scheduler.fit.cpus import cpu_room
 from xce.scheduler.fit.demand import Item, Load
-from xce.scheduler.fit.picks import groups_of
+from xce.scheduler.fit.picks import groups_of, tiled
 from xce.scheduler.snapshot import Column
 
 UNBOUNDED = 1 << 40
@@ -34,6 +35,8 @@ def caps(work: Workspace, load: Load, hosts: Hosts, restrict: Restrict = None) -
         room = _divided(room, ledger.ports[hosts], load.fixed_ports, load.unit_ports)
     if load.unit_items or load.fixed_items:
         room = _by_instances(work, load, hosts, restrict, room)
+    if load.cpus is not None:
+        room = np.minimum(room, cpu_room(work, load.cpus, hosts.tolist(), load.unit_tasks))
     return np.maximum(room, 0)
 
 
@@ -77,10 +80,10 @@ def _by_instances(
             free = _selected(work, Item(type_, 1), hosts, restrict)
         room = _divided(room, free, fixed, unit)
     for item in load.unit_items:
-        if item.select or item.same:
+        if item.select or item.same or item.tile > 0:
             room = np.minimum(room, _selected(work, item, hosts, restrict))
     for item in load.fixed_items:
-        if item.select or item.same:
+        if item.select or item.same or item.tile > 0:
             room = np.where(_selected(work, item, hosts, restrict) < 1, 0, room)
     return room
 
@@ -94,6 +97,8 @@ def _selected(work: Workspace, item: Item, hosts: Hosts, restrict: Restrict) -> 
         free = work.ledger.mask(item.type, host) & eligible[host]
         if restrict is not None:
             free &= restrict[i].get(item.type, 0)
+        if item.tile > 0:
+            free = tiled(work, item, host, free)
         if level < 0:
             found.append(free.bit_count() // item.count)
             continue

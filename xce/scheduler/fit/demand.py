@@ -1,9 +1,9 @@
 """What one member asks of its hosts, worked out once per class from its resreq and templates.
 
-A member runs on one host (`span[hosts=1]`, or a single task), on hosts of `ptile` tasks each, or
-wherever its tasks fit (FILL). Amounts come per task, per host, or once on the first host: there
-sit the per-job amounts and the member's own claims. A role or group claim sits on the first host
-of one role's rank 0: it is that role's `anchor`.
+A member runs on one host (`span[hosts=1]`, or a single task), on hosts of `ptile` tasks each, in
+blocks, spread evenly, or wherever its tasks fit (FILL). Amounts come per task, per host, or once
+on the first host: there sit the per-job amounts and the member's own claims. A role or group
+claim sits on the first host of one role's rank 0: it is that role's `anchor`.
 
 Which kind of thing a claim holds is read from its type's descriptor: a number of an interval, an
 amount of the counter it draws on, instances, or nothing. No type is known by name here.
@@ -15,7 +15,8 @@ from enum import StrEnum
 from msgspec import Struct, structs
 
 from xce.model.job import ClaimTemplate
-from xce.model.resources import Kind, Layer, Need, ResourceType
+from xce.model.need import PER_HOST, PER_JOB, PER_TASK, CpuNeed, InstanceNeed, Part
+from xce.model.resources import Direction, Kind, Layer, ResourceType
 from xce.scheduler.ledger import Amounts
 from xce.scheduler.snapshot import Ask, RoleAsk
 
@@ -28,18 +29,22 @@ class Shape(StrEnum):
 
     ONE_HOST = "one_host"
     PTILE = "ptile"
+    BLOCK = "block"
+    STRIPE = "stripe"
     FILL = "fill"
 
 
 class Item(Struct, frozen=True, gc=False):
     """`count` instances of a type from one host. `claim` is the index of the template that holds
-    them, -1 where the allocation does; `same` a level whose one domain must hold them all."""
+    them, -1 where the allocation does; `same` a level whose one domain must hold them all;
+    `tile` the most from one socket (WHOLE: all from one where possible)."""
 
     type: str
     count: int
     select: str = ""
     same: str = ""
     claim: int = -1
+    tile: int = 0
 
 
 class Extra(Struct, frozen=True, gc=False, kw_only=True):
@@ -60,7 +65,8 @@ class Extra(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Load(Struct, frozen=True, gc=False, kw_only=True):
-    """What a host must have for `n` units: `fixed` once and `unit` n times."""
+    """What a host must have for `n` units: `fixed` once and `unit` n times; of processors `cpus`
+    for each of the `unit_tasks` tasks of a unit (0: the units are tasks of one member)."""
 
     fixed: Amounts = ()
     unit: Amounts = ()
@@ -68,11 +74,14 @@ class Load(Struct, frozen=True, gc=False, kw_only=True):
     unit_items: tuple[Item, ...] = ()
     fixed_ports: int = 0
     unit_ports: int = 0
+    cpus: CpuNeed | None = None
+    unit_tasks: int = 0
 
 
 class MemberNeed(Struct, frozen=True, gc=False, kw_only=True):
-    """A role's member, compiled. `task_items` are counted per task; `loads` are the four loads of
-    `load`, `whole` the counters of a member on one host; both are worked out once."""
+    """A role's member, compiled. `task_items` are counted per task, `host_items` come with every
+    host, `job_items` with the first; `loads` are the four loads of `load`, `whole` the counters of
+    a member on one host; both are worked out once. `part` is the requirement it was made from."""
 
     shape: Shape
     tasks: int
@@ -84,6 +93,9 @@ class MemberNeed(Struct, frozen=True, gc=False, kw_only=True):
     task_items: tuple[Item, ...]
     own: Extra
     anchor: Extra
+    part: Part = Part()
+    host_items: tuple[Item, ...] = ()
+    job_items: tuple[Item, ...] = ()
     loads: tuple[Load, ...] = ()
     whole: Amounts = ()
 
@@ -93,9 +105,14 @@ class MemberNeed(Struct, frozen=True, gc=False, kw_only=True):
         return merged(scaled + self.per_host + (self.first if first else ()))
 
     def items(self, tasks: int, first: bool) -> tuple[Item, ...]:
-        """The instances for `tasks` tasks on one host, the member's claims included."""
-        scaled = tuple(Item(item.type, item.count * tasks, item.select) for item in self.task_items)
-        return scaled + (self.own.items if first else ())
+        """The instances for `tasks` tasks on one host: those that the allocation holds, then
+        those of the member's claims."""
+        scaled = tuple(structs.replace(item, count=item.count * tasks) for item in self.task_items)
+        return scaled + self.held_items(first) + (self.own.items if first else ())
+
+    def held_items(self, first: bool) -> tuple[Item, ...]:
+        """What the allocation holds of instances on a host however many tasks are there."""
+        return self.host_items + (self.job_items if first else ())
 
     def load(self, first: bool, anchored: bool) -> Load:
         """Room in units: whole members under ONE_HOST, else tasks. `first` is the member's first
@@ -104,7 +121,7 @@ class MemberNeed(Struct, frozen=True, gc=False, kw_only=True):
 
     def types(self) -> tuple[str, ...]:
         """The instance types that the role asks for, sorted."""
-        items = (*self.task_items, *self.own.items, *self.anchor.items)
+        items = (*self.items(1, True), *self.anchor.items)
         return tuple(sorted({item.type for item in items}))
 
 
@@ -116,29 +133,41 @@ def merged(amounts: Amounts) -> Amounts:
     return tuple(sorted((name, amount) for name, amount in total.items() if amount))
 
 
-def compile_role(ask: Ask, role: RoleAsk, types: Mapping[str, ResourceType]) -> MemberNeed:
-    """The need of one member of `role`, and what the role's rank 0 carries for its group."""
-    need, loose = _unclaimed(role.need, types), _nameless(role, types)
+def compile_role(
+    ask: Ask, role: RoleAsk, types: Mapping[str, ResourceType], *, leads: bool = True
+) -> MemberNeed:
+    """The need of one member of `role`, and what the role's rank 0 carries for its group. What
+    follows in a compound requirement does not lead: it bears no claims of role or group."""
+    part, loose = _unclaimed(role.need, types), _nameless(role, types)
     own = [claim for claim in role.claims if claim.scope == MEMBER]
-    per_task = need.per_task
+    per_task = part.per_task
     if all(name != SLOTS for name, _ in per_task):
         per_task = (*per_task, (SLOTS, 1))
     made = MemberNeed(
         shape=_shape(role),
         tasks=role.tasks,
-        ptile=need.ptile,
-        select=need.select,
+        ptile=part.ptile,
+        select=part.select,
         per_task=merged(per_task),
-        per_host=need.per_host,
-        first=need.per_job,
-        task_items=tuple(
-            Item(item.type, item.count_per_task, item.select) for item in need.instances
-        ),
+        per_host=part.per_host,
+        first=part.per_job,
+        task_items=_items(part, PER_TASK),
+        host_items=_items(part, PER_HOST),
+        job_items=_items(part, PER_JOB),
         own=_extra((*own, *loose), types),
-        anchor=_extra(anchored(ask, role), types),
+        anchor=_extra(anchored(ask, role) if leads else (), types),
+        part=part,
     )
     loads = [_load(made, first, anchor) for first in (False, True) for anchor in (False, True)]
     return structs.replace(made, loads=tuple(loads), whole=made.counters(made.tasks, True))
+
+
+def _items(part: Part, per: str) -> tuple[Item, ...]:
+    return tuple(
+        Item(item.type, item.count_per_task, item.select, tile=part.gtile)
+        for item in part.instances
+        if item.per == per
+    )
 
 
 def _load(need: MemberNeed, first: bool, anchored: bool) -> Load:
@@ -151,15 +180,18 @@ def _load(need: MemberNeed, first: bool, anchored: bool) -> Load:
             unit_items=need.items(need.tasks, True),
             fixed_ports=anchor.port_count(),
             unit_ports=need.own.port_count(),
+            cpus=need.part.cpus,
+            unit_tasks=need.tasks,
         )
     own = need.own if first else Extra()
     fixed = need.per_host + (need.first if first else ()) + own.counters() + anchor.counters()
     return Load(
         fixed=merged(fixed),
         unit=need.per_task,
-        fixed_items=own.items + anchor.items,
+        fixed_items=own.items + anchor.items + need.held_items(first),
         unit_items=need.task_items,
         fixed_ports=own.port_count() + anchor.port_count(),
+        cpus=need.part.cpus,
     )
 
 
@@ -177,9 +209,15 @@ def _home(ask: Ask, claim: ClaimTemplate) -> RoleAsk:
 
 def _shape(role: RoleAsk) -> Shape:
     need = role.need
-    if need.span_hosts == 1 or role.tasks == 1 or need.ptile >= role.tasks:
+    tiled = bool(need.ptile or need.tiles)
+    whole = need.ptile >= role.tasks and not need.tiles
+    if need.span_hosts == 1 or role.tasks == 1 or (tiled and whole):
         return Shape.ONE_HOST
-    return Shape.PTILE if need.ptile else Shape.FILL
+    if tiled:
+        return Shape.PTILE
+    if need.block:
+        return Shape.BLOCK
+    return Shape.STRIPE if need.stripe else Shape.FILL
 
 
 def _provisioned(name: str, types: Mapping[str, ResourceType]) -> bool:
@@ -187,16 +225,24 @@ def _provisioned(name: str, types: Mapping[str, ResourceType]) -> bool:
     return type_ is not None and type_.provision
 
 
-def _unclaimed(need: Need, types: Mapping[str, ResourceType]) -> Need:
-    """The need without what becomes a nameless claim because its type is provisioned."""
+def _is_load(name: str, types: Mapping[str, ResourceType]) -> bool:
+    type_ = types.get(name)
+    return type_ is not None and type_.direction is Direction.INCREASING
+
+
+def _unclaimed(need: Part, types: Mapping[str, ResourceType]) -> Part:
+    """The need without what becomes a nameless claim because its type is provisioned, and
+    without load: of what is the better the less there is, nothing can be used up."""
 
     def keep(pairs: Amounts) -> Amounts:
-        return tuple(pair for pair in pairs if not _provisioned(pair[0], types))
+        return tuple(
+            pair
+            for pair in pairs
+            if not _provisioned(pair[0], types) and not _is_load(pair[0], types)
+        )
 
-    return Need(
-        select=need.select,
-        span_hosts=need.span_hosts,
-        ptile=need.ptile,
+    return structs.replace(
+        need,
         per_task=keep(need.per_task),
         per_host=keep(need.per_host),
         per_job=keep(need.per_job),
@@ -217,13 +263,15 @@ def _nameless(role: RoleAsk, types: Mapping[str, ResourceType]) -> tuple[ClaimTe
                 found[name] = found.get(name, 0) + amount * times
     claims = [ClaimTemplate(name="", type=name, size_bytes=n) for name, n in sorted(found.items())]
     claims.extend(
-        ClaimTemplate(
-            name="", type=item.type, count=item.count_per_task * role.tasks, select=item.select
-        )
+        ClaimTemplate(name="", type=item.type, count=_times(item, role), select=item.select)
         for item in role.need.instances
         if _provisioned(item.type, types)
     )
     return tuple(claims)
+
+
+def _times(item: InstanceNeed, role: RoleAsk) -> int:
+    return item.count_per_task * (role.tasks if item.per == PER_TASK else 1)
 
 
 def _extra(templates: tuple[ClaimTemplate, ...], types: Mapping[str, ResourceType]) -> Extra:

@@ -8,8 +8,10 @@ later without asking the ledger again.
 from msgspec import Struct, structs
 
 from xce.scheduler.candidates import Workspace
+from xce.scheduler.fit.cpus import Bound, bound_units
 from xce.scheduler.fit.demand import Load, MemberNeed
 from xce.scheduler.fit.picks import Limits, Picked, pick
+from xce.scheduler.fit.processors import CPU
 from xce.scheduler.ledger import Amounts, Bits, Taking
 
 NOTHING = Picked((), ())
@@ -17,7 +19,8 @@ NOTHING = Picked((), ())
 
 class Cell(Struct, frozen=True, gc=False, kw_only=True):
     """Units of a role on a host. `member` is the rank of a member that spans hosts, -1 where the
-    units are whole members; `spot` the host's place in topology order."""
+    units are whole members; `spot` the host's place in topology order. `bound` has the processors
+    of each unit's tasks."""
 
     role: int
     member: int
@@ -29,6 +32,7 @@ class Cell(Struct, frozen=True, gc=False, kw_only=True):
     picked: Picked
     ports: tuple[int, ...]
     taking: Taking
+    bound: tuple[tuple[Bound, ...], ...] = ()
 
 
 def blank(
@@ -68,11 +72,28 @@ def lay(work: Workspace, need: MemberNeed, cell: Cell, limits: Limits, salt: int
     ports = work.ledger.choose_ports(cell.host, wanted, salt) if wanted else ()
     if len(ports) < wanted:
         return None
-    taking = Taking(cell.host, _amounts(load, cell.units), _bits(load, picked), ports)
+    bound = _bound(work, load, cell)
+    if bound is None:
+        return None
+    held = sum(one.held for unit in bound for one in unit)
+    bits = _bits(load, picked) + (((CPU, held),) if held else ())
+    taking = Taking(cell.host, _amounts(load, cell.units), bits, ports)
     if not work.ledger.has(taking):
         return None
     work.ledger.take(taking)
-    return structs.replace(cell, picked=picked, ports=ports, taking=taking)
+    return structs.replace(cell, picked=picked, ports=ports, taking=taking, bound=bound)
+
+
+def _bound(work: Workspace, load: Load, cell: Cell) -> tuple[tuple[Bound, ...], ...] | None:
+    """Processors for each unit, None when they do not suffice."""
+    if load.cpus is None:
+        return ()
+    cpus = work.hosts.cpus[cell.host]
+    if cpus is None:
+        return None
+    free = work.ledger.mask(CPU, cell.host)
+    found = bound_units(cpus, free, load.cpus, load.unit_tasks, cell.units)
+    return tuple(found) if len(found) == cell.units else None
 
 
 def _amounts(load: Load, units: int) -> Amounts:

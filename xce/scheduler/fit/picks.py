@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from xce.model.need import WHOLE
 from xce.scheduler.candidates import Workspace
 from xce.scheduler.fit.demand import Item, Load
 from xce.scheduler.snapshot import HostTable
@@ -51,6 +52,41 @@ def groups_of(table: HostTable, type_: str, host: int) -> Groups:
     return found
 
 
+def sockets_of(table: HostTable, type_: str, host: int) -> tuple[int, ...]:
+    """The masks of a type's instances by the socket (else memory node) that they say they are
+    at, in the order of its name; those that say nothing are in none."""
+    key = ("sockets", type_, host)
+    if key not in table.memo:
+        by_name: dict[str, int] = {}
+        rows = table.instances.get(type_)
+        for number, instance in (rows[host] if rows else {}).items():
+            said = dict(instance.attributes)
+            where = said.get("socket", said.get("numa"))
+            if where is not None:
+                by_name[str(where)] = by_name.get(str(where), 0) | 1 << number
+        table.memo[key] = tuple(by_name[name] for name in sorted(by_name))
+    found: tuple[int, ...] = table.memo[key]
+    return found
+
+
+def tiled(work: Workspace, item: Item, host: int, free: int) -> int:
+    """The free bits that a request may draw on: at most `tile` of each socket, lowest first."""
+    kept = 0
+    for socket in sockets_of(work.hosts, item.type, host):
+        left = free & socket
+        for _ in range(item.tile):
+            kept |= left & -left
+            left &= left - 1
+    return kept
+
+
+def _on_one_socket(work: Workspace, item: Item, host: int, free: int, amount: int) -> int:
+    """The tightest socket's bits where one holds the amount, else all."""
+    sockets = [free & socket for socket in sockets_of(work.hosts, item.type, host)]
+    holding = [bits for bits in sockets if bits.bit_count() >= amount]
+    return min(holding, key=lambda bits: (bits.bit_count(), bits & -bits), default=free)
+
+
 def pick(work: Workspace, load: Load, host: int, units: int, limits: Limits) -> Picked | None:
     """Instances for the fixed part and `units` units on one host, None if they do not fit."""
     kinds = [(item, 1) for item in load.fixed_items] + [(item, units) for item in load.unit_items]
@@ -65,7 +101,12 @@ def pick(work: Workspace, load: Load, host: int, units: int, limits: Limits) -> 
         item, times = kinds[index]
         wanted = _narrower(work, host, kinds, eligible, index, limits.rivals)
         groups = groups_of(work.hosts, item.type, host)
-        bits = _for_kind(free[item.type] & eligible[index], item, times, groups, wanted, work)
+        room = free[item.type] & eligible[index]
+        if item.tile > 0:
+            room = tiled(work, item, host, room)
+        elif item.tile == WHOLE:
+            room = _on_one_socket(work, item, host, room, item.count * times)
+        bits = _for_kind(room, item, times, groups, wanted, work)
         if bits is None:
             return None
         found[index] = bits

@@ -6,13 +6,15 @@ in the order of their hosts. What a claim holds is no part of a share, so that t
 
 from collections.abc import Iterator, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from xce.model.ids import instance_key
-from xce.model.placing import Holding, Share
+from xce.model.placing import Binding, Holding, Share
 from xce.scheduler.candidates import Workspace
-from xce.scheduler.fit.demand import GROUP, MEMBER, ROLE, Extra, MemberNeed, Shape
+from xce.scheduler.fit.cpus import Bound, binding, numbers_of
+from xce.scheduler.fit.demand import GROUP, MEMBER, ROLE, Extra, MemberNeed, Shape, merged
 from xce.scheduler.fit.lay import Cell
+from xce.scheduler.fit.processors import CPU
 from xce.scheduler.plan import PlacedClaim, PlacedMember
 from xce.scheduler.snapshot import RoleAsk
 
@@ -25,26 +27,69 @@ class Grant(Struct, frozen=True, gc=False):
     ports: tuple[int, ...]
 
 
+class PartCells(Struct, frozen=True, gc=False):
+    """The cells of one term of a role's requirement; a simple requirement is its only term."""
+
+    need: MemberNeed
+    cells: Sequence[Cell]
+
+
+Placed = tuple[PlacedMember, list[PlacedClaim]]
+
+
 def role_outcome(
-    work: Workspace, role: RoleAsk, need: MemberNeed, cells: Sequence[Cell]
+    work: Workspace, role: RoleAsk, parts: Sequence[PartCells], alternative: int = 0
 ) -> tuple[list[PlacedMember], list[PlacedClaim]]:
     """The members of one role in rank order, and the claims: the anchor's, then each member's."""
-    if need.shape is Shape.ONE_HOST:
-        ordered = sorted(cells, key=lambda cell: (not cell.anchored, cell.spot))
-        placed = list(_whole_members(work, role, need, ordered))
-    else:
-        placed = list(_spanning_members(work, role, need, cells))
-    claims = [claim for cell in cells if cell.anchored for claim in _anchor(work, role, need, cell)]
+    placed = _of_part(work, role, parts[0])
+    claims = [
+        claim
+        for cell in parts[0].cells
+        if cell.anchored
+        for claim in _anchor(work, role, parts[0].need, cell)
+    ]
+    for part in parts[1:]:
+        placed = [_joined(*pair) for pair in zip(placed, _of_part(work, role, part), strict=True)]
     for _, own in placed:
         claims.extend(own)
-    return [member for member, _ in placed], claims
+    members = [member for member, _ in placed]
+    if alternative:
+        members = [structs.replace(member, alternative=alternative) for member in members]
+    return members, claims
+
+
+def _of_part(work: Workspace, role: RoleAsk, part: PartCells) -> list[Placed]:
+    if part.need.shape is not Shape.ONE_HOST:
+        return list(_spanning_members(work, role, part.need, part.cells))
+    ordered = sorted(part.cells, key=lambda cell: (not cell.anchored, cell.member, cell.spot))
+    return list(_whole_members(work, role, part.need, ordered))
+
+
+def _joined(left: Placed, right: Placed) -> Placed:
+    """A member with what a further term gives it; shares of one host become one."""
+    shares = {share.host: share for share in left[0].shares}
+    for share in right[0].shares:
+        old = shares.get(share.host)
+        shares[share.host] = share if old is None else _one_share(old, share)
+    member = structs.replace(left[0], shares=tuple(shares.values()))
+    return member, [*left[1], *right[1]]
+
+
+def _one_share(left: Share, right: Share) -> Share:
+    return Share(
+        host=left.host,
+        tasks=left.tasks + right.tasks,
+        counters=merged(left.counters + right.counters),
+        instances=tuple(sorted(left.instances + right.instances)),
+        bindings=left.bindings + right.bindings,
+    )
 
 
 def _whole_members(
     work: Workspace, role: RoleAsk, need: MemberNeed, cells: Sequence[Cell]
 ) -> Iterator[tuple[PlacedMember, list[PlacedClaim]]]:
     rank, own_ports = 0, need.own.port_count()
-    plain = len(need.task_items)
+    plain = len(need.task_items) + len(need.held_items(True))
     for cell in cells:
         skip = need.anchor.port_count() if cell.anchored else 0
         for unit in range(cell.units):
@@ -54,7 +99,8 @@ def _whole_members(
                 host=work.hosts.names[cell.host],
                 tasks=need.tasks,
                 counters=need.whole,
-                instances=_keys_of_tasks(work, need, cell.host, [bits[:plain]]),
+                instances=_held(work, need, cell, unit, bits[:plain]),
+                bindings=_bindings(work, need, cell, unit),
             )
             job = role.jobs[rank]
             grant = Grant(cell.host, bits[plain:], ports)
@@ -76,7 +122,10 @@ def _spanning_members(
                 host=work.hosts.names[cell.host],
                 tasks=cell.units,
                 counters=need.counters(cell.units, cell.first),
-                instances=_keys_of_tasks(work, need, cell.host, cell.picked.units),
+                instances=_held_by_tasks(work, need, cell),
+                bindings=tuple(
+                    one for unit in range(cell.units) for one in _bindings(work, need, cell, unit)
+                ),
             )
             for cell in mine
         )
@@ -147,15 +196,46 @@ def _claims(
         )
 
 
-def _keys_of_tasks(
-    work: Workspace, need: MemberNeed, host: int, units: Sequence[Sequence[int]]
+def _held(
+    work: Workspace, need: MemberNeed, cell: Cell, unit: int, bits: Sequence[int]
 ) -> tuple[str, ...]:
-    """Sorted keys of the instances that the allocation itself holds on a host."""
-    keys: list[str] = []
-    for unit in units:
-        for item, bits in zip(need.task_items, unit, strict=True):
-            keys.extend(_keys(work, item.type, host, bits))
+    """Sorted keys of the instances that the allocation itself holds for a whole member."""
+    items = need.task_items + need.held_items(True)
+    keys = _cpu_keys(work, cell, cell.bound[unit : unit + 1])
+    for item, part in zip(items, bits, strict=True):
+        keys.extend(_keys(work, item.type, cell.host, part))
     return tuple(sorted(keys))
+
+
+def _held_by_tasks(work: Workspace, need: MemberNeed, cell: Cell) -> tuple[str, ...]:
+    """Sorted keys of the instances that the allocation holds for tasks on a host."""
+    keys = _cpu_keys(work, cell, cell.bound)
+    for unit in cell.picked.units:
+        for item, bits in zip(need.task_items, unit, strict=True):
+            keys.extend(_keys(work, item.type, cell.host, bits))
+    claimed = len(need.own.items) * cell.first + len(need.anchor.items) * cell.anchored
+    held = need.held_items(cell.first)
+    for item, bits in zip(held, cell.picked.fixed[claimed:], strict=bool(held)):
+        keys.extend(_keys(work, item.type, cell.host, bits))
+    return tuple(sorted(keys))
+
+
+def _cpu_keys(work: Workspace, cell: Cell, units: Sequence[Sequence[Bound]]) -> list[str]:
+    host = work.hosts.names[cell.host]
+    return [
+        instance_key(host, CPU, str(number))
+        for unit in units
+        for one in unit
+        for number in numbers_of(one.held)
+    ]
+
+
+def _bindings(work: Workspace, need: MemberNeed, cell: Cell, unit: int) -> tuple[Binding, ...]:
+    """What the tasks of one unit are bound to."""
+    cpus, asked = work.hosts.cpus[cell.host], need.part.cpus
+    if asked is None or cpus is None:
+        return ()
+    return tuple(binding(cpus, one, asked) for one in cell.bound[unit])
 
 
 def _keys(work: Workspace, type_: str, host: int, bits: int) -> list[str]:

@@ -15,13 +15,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from xce.scheduler.candidates import Workspace
-from xce.scheduler.fit.demand import Shape
 from xce.scheduler.fit.lay import Cell
 from xce.scheduler.place.growth import more_members
-from xce.scheduler.place.parallel import Spread
 from xce.scheduler.place.scopes import RolePlan, Scopes
 from xce.scheduler.place.topology import Window
-from xce.scheduler.place.ways import Piece, Ways, pieces_of
+from xce.scheduler.place.ways import Piece, Way, Ways, pieces_of
 from xce.scheduler.snapshot import Ask
 
 
@@ -31,7 +29,7 @@ class Frame:
     def __init__(self, piece: Piece, mark: int) -> None:
         self.piece = piece
         self.mark = mark
-        self.ways: Iterator[tuple[Window, Spread]] = iter(())
+        self.ways: Iterator[Way] = iter(())
         self.window: Window | None = None
         self.cells: list[Cell] = []
 
@@ -80,7 +78,7 @@ class Search:
         for scope in self.scopes.windows(least):
             with self.work.ledger.trial():
                 cells = self._solve(scope, least, grow=True)
-                if cells is not None and _members(cells) > _members(best):
+                if cells is not None and self._members(cells) > self._members(best):
                     best = cells
             if self.exhausted:
                 break
@@ -107,12 +105,12 @@ class Search:
         return cells + self._growth(frames, scope, counts) if grow else cells
 
     def _open(self, frames: list[Frame], piece: Piece, scope: Window) -> None:
+        """Begins a piece in the window of the role's earlier members, and of its other terms."""
         frame = Frame(piece, self.work.ledger.mark())
-        before = frames[-1] if frames else None
-        window = None
-        if before is not None and before.piece.plan is piece.plan:
-            window = before.window
-        frame.ways = self.ways.of(piece, scope, window)
+        mine = [one for one in frames if one.piece.plan.owner == piece.plan.owner]
+        kept = [one.window for one in mine if one.piece.plan is piece.plan]
+        beside = mine[-1].window if mine and not kept else None
+        frame.ways = self.ways.of(piece, scope, kept[-1] if kept else None, beside)
         frames.append(frame)
 
     def _advance(self, frames: list[Frame]) -> bool:
@@ -120,14 +118,14 @@ class Search:
         frame = frames[-1]
         ledger = self.work.ledger
         ledger.rollback(frame.mark)
-        for window, spread in frame.ways:
-            self.steps += 1 + len(spread)
+        for way in frame.ways:
+            self.steps += 1 + len(way.spread)
             if self.steps > self.bound:
                 self.exhausted = True
                 return False
-            cells = self.ways.lay(frame.piece, window, spread)
+            cells = self.ways.lay(frame.piece, way)
             if cells is not None:
-                frame.window, frame.cells = window, cells
+                frame.window, frame.cells = way.kept, cells
                 return True
             ledger.rollback(frame.mark)
         return False
@@ -136,16 +134,30 @@ class Search:
         """Members beyond the minima: role by role in their order, as many as fit."""
         grown: list[Cell] = []
         for plan, count in zip(self.plans, counts, strict=True):
-            mine = [frame for frame in frames if frame.piece.plan is plan]
-            if plan.need.shape is Shape.ONE_HOST:
+            mine = [frame for frame in frames if frame.piece.plan.owner == plan.owner]
+            if not plan.by_member:
                 grown.extend(self._more_members(plan, mine, scope, plan.role.count - count))
                 continue
-            for rank in range(count, plan.role.count):
-                mine = self._one_more(Piece(plan, rank, plan.need.tasks), mine, scope)
+            parts = [part for part in self.plans if part.owner == plan.owner]
+            for rank in range(count, plan.role.count) if parts[0] is plan else ():
+                before = len(mine)
+                mine = self._one_more_each(parts, rank, mine, scope)
                 if not mine:
                     break
-                grown.extend(mine[-1].cells)
+                grown.extend(cell for frame in mine[before:] for cell in frame.cells)
         return grown
+
+    def _one_more_each(
+        self, parts: Sequence[RolePlan], rank: int, mine: list[Frame], scope: Window
+    ) -> list[Frame]:
+        """One more member with all its terms, or none of them."""
+        mark = self.work.ledger.mark()
+        for part in parts:
+            mine = self._one_more(Piece(part, rank, part.piece), mine, scope)
+            if not mine:
+                self.work.ledger.rollback(mark)
+                break
+        return mine
 
     def _more_members(
         self, plan: RolePlan, mine: list[Frame], scope: Window, wanted: int
@@ -170,8 +182,8 @@ class Search:
         self._open(frames, piece, scope)
         return frames if self._advance(frames) else []
 
-
-def _members(cells: Sequence[Cell]) -> int:
-    """How many members the cells are."""
-    ones = sum(cell.units for cell in cells if cell.member < 0)
-    return ones + len({(cell.role, cell.member) for cell in cells if cell.member >= 0})
+    def _members(self, cells: Sequence[Cell]) -> int:
+        """How many members the cells are."""
+        ones = sum(cell.units for cell in cells if cell.member < 0)
+        owners = {(self.plans[c.role].owner, c.member) for c in cells if c.member >= 0}
+        return ones + len(owners)

@@ -32,12 +32,27 @@ SLOTS = "slots"
 
 class RolePlan(Struct, frozen=True, gc=False, kw_only=True):
     """A role to be placed: its compiled need, and how many units fit per host right now (0 on
-    hosts that may not serve it). Units are members, or tasks where a member spans hosts."""
+    hosts that may not serve it). Units are members, or tasks where a member spans hosts. Each
+    term of a compound requirement has a plan of its own; `owner` is then the role's number, and
+    `parts` how many plans it has."""
 
     index: int
     role: RoleAsk
     need: MemberNeed
     units: Column
+    owner: int
+    parts: int = 1
+
+    @property
+    def by_member(self) -> bool:
+        """Whether each member is laid by itself, not all members of the role in one go."""
+        spans = self.need.shape is not Shape.ONE_HOST
+        return spans or self.parts > 1 or self.need.part.units is not None
+
+    @property
+    def piece(self) -> int:
+        """The units of one member."""
+        return 1 if self.need.shape is Shape.ONE_HOST else self.need.tasks
 
     def needed(self, members: int) -> int:
         """The units that so many members are."""
@@ -67,7 +82,7 @@ class Scopes:
         if request.required or request.preferred:
             yield from self._choices(request.required, request.preferred, bound, within)
             return
-        for level in self._levels:
+        for level in () if any(_chooses(plan) for plan in bound) else self._levels:
             if not is_finer(self._work.hosts, level):
                 yield from self._domains(level, bound, within)
         yield Window(hosts=laid_out(self._view, np.flatnonzero(within)))
@@ -175,6 +190,13 @@ class Scopes:
             (self._work.ledger.mask(type_, host) & bits.get(type_, 0)).bit_count()
             for type_ in types
         )
+
+
+def _chooses(plan: RolePlan) -> bool:
+    """Whether the requirement itself says which hosts go first: order[], cu[], span[stripe]."""
+    part = plan.need.part
+    spread = plan.need.shape is Shape.STRIPE
+    return bool(part.order) or part.units is not None or spread
 
 
 def _cut(bits: Mapping[str, int], scope: Window | None) -> Mapping[str, int]:

@@ -89,7 +89,8 @@ class Plain(Struct, frozen=True, gc=False):
 def _plain(work: Workspace, load: Load, types: Sequence[str]) -> Plain | None:
     """None where an amount is not plain: ports, selected or bound instances, unknown names."""
     items = (*load.unit_items, *load.fixed_items)
-    if load.unit_ports or load.fixed_ports or any(item.select or item.same for item in items):
+    chosen = any(item.select or item.same or item.tile for item in items)
+    if chosen or load.unit_ports or load.fixed_ports or load.cpus is not None:
         return None
     wanted = {("free", SLOTS): 0}
     for name, amount in (*load.unit, *load.fixed):

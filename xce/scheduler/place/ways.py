@@ -1,42 +1,55 @@
 """The ways to lay one piece of an ask: which windows, which hosts in which order, how many units.
 
 A piece is what is laid in one go: all members of a role that run on one host each, or one member
-that spans hosts. Its ways come greediest first; each is only a proposal until it is laid, which
-picks instances and ports and takes everything from the ledger.
+by itself. Its ways come greediest first; each is only a proposal until it is laid, which picks
+instances, processors and ports and takes everything from the ledger.
 """
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from xce.scheduler.candidates import Workspace
-from xce.scheduler.fit.caps import Hosts, caps, tangled
-from xce.scheduler.fit.demand import Item, Load, Shape
+from xce.scheduler.fit.caps import caps, tangled
+from xce.scheduler.fit.demand import Item, Load
 from xce.scheduler.fit.lay import Cell, blank, lay
 from xce.scheduler.fit.picks import Limits, pick
-from xce.scheduler.place.parallel import Spread, chunks, spreads
+from xce.scheduler.place.layouts import Row, layouts, unit_spots
+from xce.scheduler.place.parallel import Spread
+from xce.scheduler.place.rows import narrowed, partitions, ranked, sizes_of
 from xce.scheduler.place.scopes import RolePlan, Scopes
 from xce.scheduler.place.topology import Window
 from xce.scheduler.snapshot import Column
 
 
 class Piece(Struct, frozen=True, gc=False):
-    """What is laid in one go: all members of a one-host role, or one member that spans hosts."""
+    """What is laid in one go: all members of a one-host role (`member` -1), or one member."""
 
     plan: RolePlan
     member: int
     units: int
 
 
+class Way(Struct, frozen=True, gc=False):
+    """Hosts in their order with the units for each, and the window that the role's next member
+    is to be laid in."""
+
+    kept: Window
+    row: Window
+    spread: Spread
+
+
 def pieces_of(plans: Sequence[RolePlan], counts: Sequence[int]) -> list[Piece]:
-    """The pieces of so many members of each role, in the order of roles and ranks."""
+    """The pieces of so many members of each role, in the order of roles, ranks and terms."""
     pieces: list[Piece] = []
     for plan, count in zip(plans, counts, strict=True):
-        if plan.need.shape is Shape.ONE_HOST:
+        if not plan.by_member:
             pieces.append(Piece(plan, -1, count))
-        else:
-            pieces.extend(Piece(plan, rank, plan.need.tasks) for rank in range(count))
+            continue
+        parts = [part for part in plans if part.owner == plan.owner]
+        for rank in range(count) if parts[0] is plan else ():
+            pieces.extend(Piece(part, rank, part.piece) for part in parts)
     return [piece for piece in pieces if piece.units]
 
 
@@ -52,30 +65,31 @@ class Ways:
         self._rivals = _rivals(plans)
 
     def of(
-        self, piece: Piece, scope: Window, kept: Window | None
-    ) -> Iterator[tuple[Window, Spread]]:
-        """Every window of the piece's role with every spread over its hosts."""
+        self, piece: Piece, scope: Window, kept: Window | None, beside: Window | None = None
+    ) -> Iterator[Way]:
+        """Every window of the piece's role with every spread over its hosts: the `kept` one of
+        the members before, or the same domain as the member's other terms have `beside` it."""
         need = piece.plan.need
         windows = iter((kept,)) if kept else self._scopes.of_role(piece.plan, scope)
         for window in windows:
-            for row, room, first in self._rows(piece, window):
-                ways = (
-                    chunks(room, first, piece.units, need.ptile)
-                    if need.shape is Shape.PTILE
-                    else spreads(room, first, piece.units)
-                )
-                for spread in ways:
-                    yield row, spread
+            if beside is not None and (window.level, window.name) != (beside.level, beside.name):
+                continue
+            ordered = ranked(self.work, need, window)
+            for part in partitions(self.work, need, ordered):
+                chosen = part is not ordered or need.part.units is not None
+                for row in self._rows(piece, part):
+                    for spread in layouts(need, row, piece.units):
+                        yield Way(window if chosen else row.window, row.window, spread)
 
-    def _rows(self, piece: Piece, window: Window) -> Iterator[tuple[Window, list[int], list[int]]]:
+    def _rows(self, piece: Piece, window: Window) -> Iterator[Row]:
         """The window with, in turn, each host in front that can bear what sits on the first; with
         the units that fit on each host, and on each as the first."""
-        row = _narrowed(window, window.hosts[piece.plan.units[window.hosts] > 0])
+        row = narrowed(window, window.hosts[piece.plan.units[window.hosts] > 0])
         plain = piece.plan.need.load(False, False)
         left = caps(self.work, plain, row.hosts, row.limits)
         if int(np.minimum(left, piece.units).sum()) < piece.units:
             return
-        row = _narrowed(row, row.hosts[left > 0])
+        row = narrowed(row, row.hosts[left > 0])
         room = self._exact(piece, row, plain, left[left > 0])
         begin = piece.plan.need.load(True, piece.member <= 0)
         first = room
@@ -83,12 +97,23 @@ class Ways:
             first = self._exact(piece, row, begin, caps(self.work, begin, row.hosts, row.limits))
         bearing = [i for i, cap in enumerate(first) if cap > 0]
         if len(bearing) == sum(cap > 0 for cap in room):
-            yield row, room, first
+            yield self._row(piece, row, room, first)
             return
         for front in bearing:
             order = [front, *(i for i in range(len(room)) if i != front)]
             hosts = row.hosts[np.array(order, dtype=np.intp)]
-            yield _narrowed(row, hosts), [room[i] for i in order], [first[i] for i in order]
+            turned = narrowed(row, hosts)
+            yield self._row(piece, turned, [room[i] for i in order], [first[i] for i in order])
+
+    def _row(self, piece: Piece, row: Window, room: list[int], first: list[int]) -> Row:
+        need = piece.plan.need
+        return Row(
+            window=row,
+            room=room,
+            first=first,
+            sizes=sizes_of(self.work, need, row.hosts),
+            units=unit_spots(self.work, need, row.hosts),
+        )
 
     def _exact(self, piece: Piece, row: Window, load: Load, room: Column) -> list[int]:
         """The room per host, made exact where requests draw on the same instances."""
@@ -101,15 +126,14 @@ class Ways:
                     counts[i] -= 1
         return counts
 
-    def lay(self, piece: Piece, window: Window, spread: Spread) -> list[Cell] | None:
+    def lay(self, piece: Piece, way: Way) -> list[Cell] | None:
         """The piece laid that way and taken; None when it does not fit, with part of it taken."""
         cells: list[Cell] = []
-        hosts = window.hosts
-        for spot, units in spread:
+        for spot, units in way.spread:
             cell = blank(
                 piece.plan.index,
                 piece.member,
-                int(hosts[spot]),
+                int(way.row.hosts[spot]),
                 spot,
                 units,
                 first=not cells,
@@ -119,18 +143,13 @@ class Ways:
                 self.work,
                 piece.plan.need,
                 cell,
-                Limits(window.restrict, self._rivals[piece.plan.index]),
+                Limits(way.row.restrict, self._rivals[piece.plan.index]),
                 self.salt,
             )
             if laid is None:
                 return None
             cells.append(laid)
         return cells
-
-
-def _narrowed(window: Window, hosts: Hosts) -> Window:
-    """The window with these of its hosts."""
-    return structs.replace(window, hosts=hosts)
 
 
 def _rivals(plans: Sequence[RolePlan]) -> list[tuple[Item, ...]]:

@@ -1,0 +1,197 @@
+"""What a class of asks comes down to, worked out once: its terms, their needs and hosts.
+
+A role with a simple requirement is one term. A compound requirement gives its role a term for
+each of its parts; the first bears the claims. Where a requirement has alternatives, a choice
+names one for each role of the ask: the first ones come first, those with a delay only when the
+ask has waited so long. Choices are tried in order, and the first that has a place wins.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice, product
+
+import numpy as np
+from msgspec import Struct, structs
+
+from xce.model.need import Need, Part
+from xce.resreq.errors import ResreqError
+from xce.scheduler.candidates import Workspace
+from xce.scheduler.fit.caps import Hosts, caps
+from xce.scheduler.fit.demand import MemberNeed, Shape, compile_role
+from xce.scheduler.place.rows import unit_level, untouched
+from xce.scheduler.place.scopes import RolePlan
+from xce.scheduler.place.serial import SerialRow
+from xce.scheduler.place.topology import is_finer, known
+from xce.scheduler.reasons import Code, PendReason, reason
+from xce.scheduler.snapshot import Ask, RoleAsk, Snapshot
+
+Choice = tuple[int, ...]
+CHOICES_MAX = 64
+_FIRST: dict[int, list[Choice]] = {1: [(0,)]}
+
+
+class Term(Struct, frozen=True, gc=False, kw_only=True):
+    """A role, or one part of its compound requirement as if that were a role: its need, the hosts
+    that match it, and those of them that may be used. `parts` counts the role's terms."""
+
+    owner: int
+    parts: int
+    role: RoleAsk
+    need: MemberNeed
+    matching: Hosts
+    allowed: Hosts
+
+
+class Compiled(Struct, frozen=True, gc=False, kw_only=True):
+    """What one choice of a class comes down to, or why it cannot be tried at all."""
+
+    refusal: PendReason | None = None
+    terms: tuple[Term, ...] = ()
+    serial: SerialRow | None = None
+
+
+def choices_of(ask: Ask, now_us: int) -> tuple[list[Choice], int]:
+    """The choices that may be tried now, and when the next alternative may be (0 = none waits)."""
+    if not any(role.need.others for role in ask.roles):
+        return _FIRST.get(len(ask.roles)) or [(0,) * len(ask.roles)], 0
+    waited, later = now_us - ask.pending_us, []
+    open_: list[list[int]] = []
+    for role in ask.roles:
+        mine = [0]
+        for index, other in enumerate(role.need.others, 1):
+            if other.delay_us <= waited:
+                mine.append(index)
+            else:
+                later.append(ask.pending_us + other.delay_us)
+        open_.append(mine)
+    return list(islice(product(*open_), CHOICES_MAX)), min(later, default=0)
+
+
+def compile_ask(work: Workspace, ask: Ask, choice: Choice) -> Compiled:
+    """The terms of a choice with their hosts."""
+    try:
+        refusal = refused(work.snapshot, ask, choice)
+        if refusal is not None:
+            return Compiled(refusal=refusal)
+        terms = tuple(_terms(work, ask, choice))
+    except ResreqError as error:
+        return Compiled(refusal=reason(Code.BAD_SELECT, detail=str(error)))
+    serial = SerialRow(work, terms[0].need, terms[0].allowed) if is_serial(ask, terms) else None
+    return Compiled(terms=terms, serial=serial)
+
+
+def _terms(work: Workspace, ask: Ask, choice: Choice) -> Iterator[Term]:
+    for owner, (role, index) in enumerate(zip(ask.roles, choice, strict=True)):
+        parts = role.need.terms_of(index, role.tasks)
+        for number, (tasks, part) in enumerate(parts):
+            leads = number == 0
+            mine = role
+            if index or role.need.terms:
+                claims = role.claims if leads else ()
+                mine = structs.replace(role, need=_alone(part), tasks=tasks, claims=claims)
+            need = compile_role(ask, mine, work.snapshot.types, leads=leads)
+            matching = _hosts(work, need)
+            allowed = matching[work.allowed(ask, need.select)[matching]]
+            yield Term(
+                owner=owner, parts=len(parts), role=mine, need=need, matching=matching,
+                allowed=allowed,
+            )  # fmt: skip
+
+
+def _alone(part: Part) -> Need:
+    return Need(**{name: getattr(part, name) for name in Part.__struct_fields__})
+
+
+def _hosts(work: Workspace, need: MemberNeed) -> Hosts:
+    """The hosts that match the select and know their domain at every level that is asked."""
+    mask = work.matching(need.select).copy()
+    for item in (*need.own.items, *need.anchor.items):
+        work.eligible(item.type, item.select)
+        if item.same:
+            mask &= known(work.hosts, item.same)
+    if need.part.units is not None:
+        mask &= known(work.hosts, unit_level(work.hosts, need.part.units))
+    return np.flatnonzero(mask)
+
+
+def plans_of(work: Workspace, terms: Sequence[Term], hosts: Sequence[Hosts]) -> list[RolePlan]:
+    """The terms with the room that each of their hosts has now."""
+    plans = []
+    for index, (term, own) in enumerate(zip(terms, hosts, strict=True)):
+        units = np.zeros(len(work.hosts.names), dtype=np.int64)
+        units[own] = caps(work, term.need.load(False, False), own)
+        cu = term.need.part.units
+        if cu is not None and cu.exclusive:
+            units *= untouched(work, cu)
+        plans.append(
+            RolePlan(
+                index=index, role=term.role, need=term.need, units=units, owner=term.owner,
+                parts=term.parts,
+            )
+        )  # fmt: skip
+    return plans
+
+
+def is_serial(ask: Ask, terms: Sequence[Term]) -> bool:
+    """Whether the ask is one member on one host that may be any host."""
+    need = terms[0].need
+    if len(terms) != 1 or ask.roles[0].count != 1 or need.shape is not Shape.ONE_HOST:
+        return False
+    if need.part.order or need.part.units is not None:
+        return False
+    requests = (ask.topology, ask.roles[0].topology)
+    return not any(request.required or request.preferred for request in requests)
+
+
+# --- what cannot be tried at all ----------------------------------------------------------------
+
+
+def refused(snapshot: Snapshot, ask: Ask, choice: Choice) -> PendReason | None:
+    """What keeps an ask from being tried, however the hosts are."""
+    if ask.queue in snapshot.inactive_queues:
+        return reason(Code.QUEUE_INACTIVE, where=ask.queue)
+    requests = [ask.topology, *(role.topology for role in ask.roles)]
+    if any(request.segment for request in requests):
+        return reason(Code.UNSUPPORTED, detail="topology.segment")
+    if any(role.spares for role in ask.roles):
+        return reason(Code.UNSUPPORTED, detail="spares")
+    claims = [*ask.claims, *(claim for role in ask.roles for claim in role.claims)]
+    for claim in claims:
+        if claim.use:
+            return reason(Code.UNSUPPORTED, detail=f"the standalone claim {claim.use}")
+    asked = [level for r in requests for level in (r.required, r.preferred) if level]
+    for level in (*asked, *(claim.same for claim in claims if claim.same)):
+        if level not in snapshot.hosts.levels:
+            return _no_level(snapshot, level)
+    for role, index in zip(ask.roles, choice, strict=True):
+        why = _odd(snapshot, role, index)
+        if why is not None:
+            return why
+    return None
+
+
+def _no_level(snapshot: Snapshot, level: str) -> PendReason:
+    declared = ", ".join(snapshot.hosts.levels) or "none"
+    return reason(Code.UNKNOWN_LEVEL, what=level, detail=declared)
+
+
+def _odd(snapshot: Snapshot, role: RoleAsk, index: int) -> PendReason | None:
+    """What one alternative of a role's requirement says that can hold nowhere."""
+    parts = role.need.terms_of(index, role.tasks)
+    given = sum(tasks for tasks, _ in parts)
+    if given != role.tasks:
+        said = f"the terms are {given} tasks, the job has {role.tasks}"
+        return reason(Code.NOT_EVEN, detail=said)
+    for tasks, part in parts:
+        if part.block and tasks % part.block:
+            said = f"{tasks} tasks do not divide into blocks of {part.block}"
+            return reason(Code.NOT_EVEN, detail=said)
+        if part.units is None:
+            continue
+        exclusive = part.units.exclusive.removeprefix("!")
+        for level in (part.units.level, exclusive):
+            if level and level not in snapshot.hosts.levels:
+                return _no_level(snapshot, level)
+            if level and is_finer(snapshot.hosts, level):
+                said = f"cu[type={level}]: that level lies inside hosts"
+                return reason(Code.UNSUPPORTED, detail=said)
+    return None
