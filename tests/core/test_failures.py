@@ -228,3 +228,23 @@ def test_a_provider_that_cannot_take_down_keeps_only_its_own_claim() -> None:
     )
     world.submit_gang(pair())
     until_state(world, "group", 2, "DONE")
+
+
+def test_the_window_of_a_burst_waits_for_a_silent_host_and_no_longer_than_its_grace() -> None:
+    world = lab()
+    long_lives(world)
+    world.scripts.lives["1"] = Life(run_us=30 * SECOND_US, code=3)
+    world.submit_gang(pair())
+    until_state(world, "group", 1, "RUNNING")
+    world.mute("n2")
+    world.run_until(lambda: world.state.hosts["n2"].liveness == "SUSPECT")
+    world.run_until(lambda: world.state.groups[1].window_opened_us > 0)
+    opened_us = world.state.groups[1].window_opened_us
+    world.run_until(lambda: bool(decisions(world)))
+    (decided_at,) = [r.at_us for r in world.records if isinstance(r.body, GroupDecided)]
+    grace_us = world.state.config.host_grace_us
+    assert 2 * SECOND_US < decided_at - opened_us <= grace_us + SECOND_US
+    world.unmute("n2")
+    world.rest()
+    assert world.state.groups[1].state == "EXITED"
+    world.ledger.assert_whole()

@@ -24,6 +24,7 @@ from xce.wal.anchor import Anchor
 from xce.wal.port import Answer, Batch, Head, HistoryRow, Log
 
 RECENT_MAX = 4_096
+ANSWERS_KEPT = 5_000_000
 
 
 class Writer:
@@ -91,6 +92,8 @@ class Writer:
         """Durable when it returns. Runs on the writer thread; whatever it raises is final."""
         self.reach("before_append")
         self.head = self.log.append(batch)
+        if batch.cut_close is not None and batch.cut_close.cut_lsn > ANSWERS_KEPT:
+            self.log.forget_answers(batch.cut_close.cut_lsn - ANSWERS_KEPT)
         self.reach("after_commit")
         if self._anchor is not None:
             self._anchor.write(self.head)

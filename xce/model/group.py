@@ -108,6 +108,7 @@ class Group(Struct, frozen=True, gc=False, kw_only=True):
     verdict: str = ""
     reason: str = ""
     spent: tuple[int, ...] = ()
+    window_opened_us: int = 0
     window_until_us: int = 0
     started_us: int = 0
     ended_us: int = 0

@@ -121,7 +121,8 @@ class ReportRefused(Body, frozen=True, gc=False, kw_only=True):
 
 
 class JobSubmitted(Body, frozen=True, gc=False, kw_only=True):
-    """A job was accepted. `array` is the index text, "" for a plain job."""
+    """A job was accepted. `array` is the index text, "" for a plain job; `asked` the requirement
+    as it was written, where it is not the canonical one that the spec holds."""
 
     job: int
     array: str = ""
@@ -131,6 +132,7 @@ class JobSubmitted(Body, frozen=True, gc=False, kw_only=True):
     priority: int
     after: str = ""
     name: str = ""
+    asked: str = ""
 
 
 class RoleSpan(Struct, frozen=True, gc=False, array_like=True):
@@ -142,7 +144,8 @@ class RoleSpan(Struct, frozen=True, gc=False, array_like=True):
 
 
 class GroupSubmitted(Body, frozen=True, gc=False, kw_only=True):
-    """A gang was accepted whole; its members are named by role, first job and count."""
+    """A gang was accepted whole; its members are named by role, first job and count. `asked`
+    holds each role's requirement as it was written, where it is not the canonical one."""
 
     group: int
     name: str
@@ -152,6 +155,7 @@ class GroupSubmitted(Body, frozen=True, gc=False, kw_only=True):
     priority: int
     roles: tuple[RoleSpan, ...]
     member_specs: tuple[str, ...]
+    asked: tuple[str, ...] = ()
 
 
 class GroupSealed(Body, frozen=True, gc=False, kw_only=True):
@@ -362,7 +366,7 @@ class InstanceChanged(Body, frozen=True, gc=False, kw_only=True):
 
 BODIES: dict[str, type[Body]] = {kind.__name__: kind for kind in Body.__subclasses__()}
 
-__all__ = [name for name in BODIES] + [
+__all__ = list(BODIES) + [
     "BODIES",
     "Body",
     "Change",

@@ -5,11 +5,18 @@ from typing import Any
 from xce.controller.core import commands as c
 from xce.controller.core.draft import Draft
 from xce.controller.core.ends import classify, not_ready
-from xce.controller.core.starts import fail_start, give_up, is_watched, missing_of, wave_of_roles
+from xce.controller.core.starts import (
+    fail_start,
+    give_up,
+    has_suspect,
+    is_watched,
+    missing_of,
+    wave_of_roles,
+)
 from xce.controller.core.state import State
 from xce.model.config import SECOND_US
 from xce.model.ids import group_text, job_text
-from xce.model.records import Retired
+from xce.model.records import FailureNoted, Retired
 from xce.model.tables import ENDED_GROUP, ENDED_JOB
 
 Answer = tuple[dict[str, Any], dict[str, bytes]]
@@ -43,9 +50,21 @@ def _start(draft: Draft, number: int) -> None:
 
 
 def _window(draft: Draft, number: int) -> None:
-    group = draft.state.groups.get(number)
-    if group is not None and 0 < group.window_until_us <= draft.now_us:
-        classify(draft, number)
+    """A burst's window is over; longer, and bounded, while a host of the group is SUSPECT: it
+    may be about to say that the same event took members there, too."""
+    state = draft.state
+    group = state.groups.get(number)
+    if group is None or not 0 < group.window_until_us <= draft.now_us:
+        return
+    latest_us = group.window_opened_us + state.config.host_grace_us
+    start = state.starts.get(group.start)
+    if start is not None and draft.now_us < latest_us and has_suspect(state, start):
+        until_us = min(draft.now_us + state.config.failure_window_us, latest_us)
+        facts = FailureNoted(group=number, job=0, until_us=until_us)
+        draft.open(facts, [group_text(number)])
+        draft.patch("group", number, window_until_us=until_us)
+        return
+    classify(draft, number)
 
 
 def _wave(draft: Draft, number: int) -> None:

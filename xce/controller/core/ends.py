@@ -183,7 +183,7 @@ def _finished(draft: Draft, group: Group, job: Job) -> None:
                 FailureNoted(group=group.number, job=job.key, until_us=until),
                 [group_text(group.number), job_text(job.key)],
             )
-            draft.patch("group", group.number, window_until_us=until)
+            draft.patch("group", group.number, window_until_us=until, window_opened_us=draft.now_us)
     else:
         classify(draft, group.number)
 

@@ -34,6 +34,11 @@ def host_names(state: State, start: Start) -> list[str]:
     return sorted(launches | attachments)
 
 
+def has_suspect(state: State, start: Start) -> bool:
+    """Whether a host of the start is silent and not yet given up."""
+    return any(state.hosts[name].liveness == "SUSPECT" for name in host_names(state, start))
+
+
 def launch_name(state: State, launch: Launch) -> str:
     """A launch for people: `worker[3]` of a gang, `job 12` else."""
     job = state.jobs[launch.job]
