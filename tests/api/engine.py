@@ -117,6 +117,9 @@ class MemoryEngine:
                 )
         return self.state.lsn
 
+    async def witness(self, host: str, lsn: int, digest: str) -> None:
+        self.witnessed = (host, lsn, digest)
+
     async def poll(self, poll: Poll) -> Orders:
         return Orders(
             protocol=PROTOCOL,

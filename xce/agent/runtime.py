@@ -218,6 +218,8 @@ class Agent:
             epoch=session.epoch,
             stamp=session.stamp,
             wait_ms=self.config.poll_wait_ms,
+            anchor_lsn=session.anchor[0],
+            anchor_hash=session.anchor[1],
             observed=self.board.told(),
         )
         answer = self._ask(line, "poll", question, Orders)

@@ -119,6 +119,9 @@ class Engine(Protocol):
     async def changed(self, after_lsn: int, timeout_s: float) -> int:
         """Wait until the state's lsn is beyond `after_lsn` or the time is over; its lsn."""
 
+    async def witness(self, host: str, lsn: int, digest: str) -> None:
+        """Compare the last record that a host knows of with the log; a log that lacks it ends."""
+
     async def poll(self, poll: Poll) -> Orders:
         """Orders of a host newer than its stamp; waits up to `poll.wait_ms` for some."""
 

@@ -113,6 +113,11 @@ class Hosts:
                 self.box(name).asked = (0, 0)
                 self.box(name).nudge()
 
+    def is_known_to_this_leader(self, name: str) -> bool:
+        """Whether the host has listed its work in this epoch."""
+        host = self._state.hosts.get(name)
+        return host is not None and host.reconciled_epoch == self._state.epoch
+
     # -- orders ------------------------------------------------------------------------------------
     def orders(self, poll: Poll, now_us: int, anchor: tuple[int, str]) -> Orders | None:
         """The answer to a poll, None when there is nothing to say yet. Call while settled."""

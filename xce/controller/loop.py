@@ -34,7 +34,7 @@ from xce.dispatch.protocol import Orders, Poll
 from xce.model.actor import CONTROLLER
 from xce.model.records import Record
 from xce.scheduler.reasons import PendReason
-from xce.wal.port import CutClose
+from xce.wal.port import CutClose, RecordsMissing
 
 BATCH_MAX = 256
 IDLE_S = 0.5
@@ -161,6 +161,9 @@ class Controller:
         end = loop.time() + min(poll.wait_ms, 30_000) / 1000
         self._hear(poll.host)
         self._observing.hear(poll, self.clock.now_us())
+        await self.settled()
+        if not self.hosts.is_known_to_this_leader(poll.host):
+            await self.witness(poll.host, poll.anchor_lsn, poll.anchor_hash)
         while True:
             await self.settled()
             answer = self.hosts.orders(poll, self.clock.now_us(), self.anchor)
@@ -173,6 +176,28 @@ class Controller:
             if left <= 0 or self._stopping:
                 return self.hosts.nothing(poll, self.anchor)
             await self.hosts.box(poll.host).wait(min(left, 1.0))
+
+    async def witness(self, host: str, lsn: int, digest: str) -> None:
+        """Compare the last record that a host knows of with the log. A log that lacks it was
+        truncated or is an older copy: numbers would be given out again, so the controller ends."""
+        log, head = self._writer.log, self._writer.head
+        if lsn > head.lsn:
+            self._end_with(
+                f"acknowledged records missing: {lsn - head.lsn} (head {head.lsn}, host {host} has "
+                f"seen {lsn}); the home is an older copy"
+            )
+        elif lsn and lsn >= await self._read(log.floor):
+            found = await self._read(log.hash_at, lsn)
+            if found is None or found.hex() != digest:
+                self._end_with(
+                    f"record {lsn} is not the one that host {host} has seen: the home holds "
+                    f"another history (head {head.lsn})"
+                )
+
+    def _end_with(self, why: str) -> None:
+        self._failure = RecordsMissing(why)
+        self._wake.set()
+        raise Stopped(why)
 
     # -- looking -----------------------------------------------------------------------------------
     def reasons_for(self, entity: str) -> PendReason | None:
@@ -219,8 +244,10 @@ class Controller:
         """Until `stop`; raises what ended it otherwise."""
         self.hosts.begin(self.clock.now_us())
         try:
-            while not self._stopping:
+            while not self._stopping and self._failure is None:
                 await self._turn()
+            if self._failure is not None:
+                raise self._failure
             await self._last_cut()
         except BaseException as error:
             self._failure = error

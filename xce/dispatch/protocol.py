@@ -117,7 +117,8 @@ class Observed(Message, frozen=True, gc=False, kw_only=True):
 
 
 class Poll(Message, frozen=True, gc=False, kw_only=True):
-    """Ask for orders; also the host's sign of life. `stamp` counts within `epoch`."""
+    """Ask for orders; also the host's sign of life. `stamp` counts within `epoch`. The anchor is
+    the last record that the host knows of, so that a new leader on an older log is found out."""
 
     protocol: int
     host: str
@@ -125,6 +126,8 @@ class Poll(Message, frozen=True, gc=False, kw_only=True):
     epoch: int
     stamp: int
     wait_ms: int = 5_000
+    anchor_lsn: int = 0
+    anchor_hash: str = ""
     observed: Observed | None = None
 
 

@@ -79,6 +79,13 @@ class Seat:
         except Stopped as error:
             raise _gone() from error
 
+    async def witness(self, host: str, lsn: int, digest: str) -> None:
+        """Compare the last record that a host knows of with the log; a log that lacks it ends."""
+        try:
+            await self._here().witness(host, lsn, digest)
+        except Stopped as error:
+            raise _gone() from error
+
     async def poll(self, poll: Poll) -> Orders:
         """Orders of a host newer than its stamp; waits up to `poll.wait_ms` for some."""
         try:

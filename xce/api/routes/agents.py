@@ -49,6 +49,7 @@ class AgentRoutes:
         """A host joins or comes back; it gets its incarnation and reconciles next."""
         said: Register = decoded(_REGISTER, await request.body())
         _check(request, said.host, said.protocol)
+        await self._engine.witness(said.host, said.anchor_lsn, said.anchor_hash)
         command = RegisterHost(
             actor=Actor(kind=HOST, name=said.host),
             host=said.host,
