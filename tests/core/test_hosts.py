@@ -97,6 +97,11 @@ def test_a_host_with_work_or_leftovers_is_not_removed() -> None:
     holder = world.state.attachments[1].host
     other = "n2" if holder == "n1" else "n1"
     assert isinstance(event(world, holder, "remove"), c.Rejection)
+    heard = event(world, other, "remove")
+    assert isinstance(heard, c.Rejection)
+    assert heard.message == f"host {other} is UP; only a silent host can be removed"
+    world.mute(other)
+    world.run_until(lambda: world.state.hosts[other].liveness == "DOWN")
     assert isinstance(event(world, other, "remove"), Outcome)
     assert world.state.hosts[other].liveness == "GONE"
 
@@ -104,7 +109,11 @@ def test_a_host_with_work_or_leftovers_is_not_removed() -> None:
 def test_a_removed_host_takes_nothing_and_may_come_back() -> None:
     world = lab(1)
     world.mute("n1")
+    world.run_until(lambda: world.state.hosts["n1"].liveness == "DOWN")
     event(world, "n1", "remove")
+    opened = event(world, "n1", "open")
+    assert isinstance(opened, c.Rejection)
+    assert opened.message == "host n1 was removed"
     world.submit(job())
     world.run(MINUTE_US)
     assert world.state.jobs[1].state == "PENDING"

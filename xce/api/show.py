@@ -76,6 +76,7 @@ class Shown:
             "exit": None if job.exit is None else msgspec.to_builtins(job.exit),
             "kill_reason": job.kill_reason or None,
             "last_failure": job.last_failure or None,
+            "not_before_us": job.not_before_us or None,
         }
 
     def job_line(self, job: Job, spec: Spec | None = None) -> Body:

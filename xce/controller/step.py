@@ -75,5 +75,7 @@ def _seen_here(command: Command, answered: dict[tuple[int, str], tuple[str, Outc
     found = answered.get((command.actor.uid, request.key))
     if found is None:
         return command
-    told = structs.replace(request, seen_digest=found[0], seen_answer=found[1].body)
+    digest, first = found
+    lsn = first.records[-1].lsn if first.records else first.lsn
+    told = structs.replace(request, seen_digest=digest, seen_answer=first.body, seen_lsn=lsn)
     return structs.replace(command, request=told)

@@ -56,7 +56,12 @@ class Writer:
         seen = self._recent.get((owner, request.key)) or self.log.answer(owner, request.key)
         if seen is None:
             return command
-        told = structs.replace(request, seen_digest=seen.digest, seen_answer=answer_body(seen.body))
+        told = structs.replace(
+            request,
+            seen_digest=seen.digest,
+            seen_answer=answer_body(seen.body),
+            seen_lsn=seen.lsn,
+        )
         return structs.replace(command, request=told)
 
     def _answers(self, done: Step, commands: list[Command]) -> tuple[Answer, ...]:

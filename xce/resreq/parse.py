@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 STRICT, COMPAT = "strict", "compat"
 TEXTS_KEPT = 65_536
+TEXT_KEPT_MAX = 512
 
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _BRACKET = re.compile(r"[\[\](){}]")
@@ -40,7 +41,8 @@ def parse(text: str, *, mode: str = STRICT, partial: bool = False) -> Parsed:
     """The tree of a requirement; `partial` for one of several that will be merged."""
     if mode not in (STRICT, COMPAT):
         raise ValueError(f"mode is {STRICT!r} or {COMPAT!r}, not {mode!r}")
-    return _parse(text, mode == COMPAT, partial)
+    read = _parse if len(text) <= TEXT_KEPT_MAX else _parse.__wrapped__
+    return read(text, mode == COMPAT, partial)
 
 
 def parse_select(text: str) -> tree.Expr:

@@ -207,9 +207,17 @@ def explain(values: dict[str, Any], name: str) -> int:
     if about.get("last_failure"):
         lines.append(f"  last failed start: {about['last_failure']}")
     if not told["reason"] and (about.get("stat") == "PEND" or about["state"] == "PENDING"):
-        lines.append("  no session has looked at it yet")
+        lines.append(f"  {_not_yet(about)}")
     print("\n".join(map(say.line, lines)))
     return say.OK
+
+
+def _not_yet(about: dict[str, Any]) -> str:
+    """What a thing without a reason waits for: its back-off, or the next session."""
+    left_s = ((about.get("not_before_us") or 0) - time.time_ns() // 1000) / 1_000_000
+    if left_s > 0:
+        return f"it is tried again in {left_s:.0f} s"
+    return "no session has looked at it yet"
 
 
 @command("history", "  xcecli history 12\n  xcecli history g7\n  xcecli history --json host:n1")

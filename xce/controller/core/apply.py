@@ -187,6 +187,7 @@ def _allocate(
         shares=member.shares,
         launches=tuple(launch.launch for launch in launches),
         generation=record.lsn,
+        alternative=member.alternative,
     )
     _count(state, "allocation", member.allocation)
     _put(state, "allocation", member.allocation, allocation)

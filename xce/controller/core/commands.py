@@ -38,12 +38,13 @@ class Rejection(Struct, frozen=True, gc=False, kw_only=True):
 
 class Request(Struct, frozen=True, gc=False, kw_only=True):
     """Idempotency of a user's request: the client's key and a digest of what it asked.
-    `seen_digest`, `seen_answer` are the loop's look-up of an earlier use of the key."""
+    `seen_digest`, `seen_answer`, `seen_lsn` are the loop's look-up of an earlier use of it."""
 
     key: str = ""
     digest: str = ""
     seen_digest: str = ""
     seen_answer: dict[str, Any] | None = None
+    seen_lsn: int = 0
 
 
 class SubmitJob(Struct, frozen=True, gc=False, kw_only=True):

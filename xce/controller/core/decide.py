@@ -24,11 +24,13 @@ from xce.model.records import Record
 
 
 class Outcome(Struct, frozen=True, gc=False, kw_only=True):
-    """What was decided: records in order, the blobs they name, the answer for the asker."""
+    """What was decided: records in order, the blobs they name, the answer for the asker. `lsn`
+    is that of an earlier answer which is given again, else 0."""
 
     records: tuple[Record, ...] = ()
     blobs: dict[str, bytes] = {}
     body: dict[str, Any] = {}
+    lsn: int = 0
 
 
 _DECIDERS: dict[type, Callable[[Draft, Any], c.Rejection | tuple[dict[str, Any], dict[str, bytes]]]]
@@ -93,4 +95,4 @@ def _repeated(request: c.Request) -> Outcome | c.Rejection | None:
             field="Idempotency-Key",
             hint="make a new key for each new request",
         )
-    return Outcome(body=request.seen_answer)
+    return Outcome(body=request.seen_answer, lsn=request.seen_lsn)

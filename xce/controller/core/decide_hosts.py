@@ -89,6 +89,8 @@ def host_event(draft: Draft, command: c.HostEvent) -> c.Rejection | Answer:
             code="not_allowed", message=f"{command.event} of a host is for operators"
         )
     if command.event in _ADMIN_EVENTS:
+        if host.liveness == "GONE":
+            return c.Rejection(code="conflict", message=f"host {host.name} was removed")
         return _admin(draft, command)
     if command.event == "lost":
         return _lost(draft, command)
@@ -99,6 +101,12 @@ def host_event(draft: Draft, command: c.HostEvent) -> c.Rejection | Answer:
             code="conflict",
             message=f"host {command.host} has work; it cannot be removed",
             hint="drain it and wait, or say `xce host lost` when it is proven dead",
+        )
+    if host.liveness in ("UP", "SUSPECT"):
+        return c.Rejection(
+            code="conflict",
+            message=f"host {host.name} is {host.liveness}; only a silent host can be removed",
+            hint="stop its agent and wait until it is DOWN",
         )
     return _liveness(draft, command)
 

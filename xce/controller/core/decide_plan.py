@@ -257,6 +257,7 @@ def _member(state: State, numbers: Numbers, member: PlacedMember) -> MemberPlan:
         rank=member.rank,
         allocation=numbers.next("allocation"),
         shares=tuple(pooled_share(state.config.pools, share) for share in member.shares),
+        alternative=member.alternative,
     )
 
 

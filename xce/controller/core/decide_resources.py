@@ -237,9 +237,10 @@ def take_tick(draft: Draft, command: c.TakeTick) -> c.Rejection | Answer:
     columns = named_columns(state)
     pools = {name_of(pool): pool.type for pool in state.config.pools if pool.reported}
     place = {name: i for i, name in enumerate(dict.fromkeys((*columns, *pools.values())))}
+    of_hosts = frozenset(columns)
     changes = []
     for sample in command.samples:
-        wanted = {pools[sample.of]} if sample.of in pools else set(columns)
+        wanted = {pools[sample.of]} if sample.of in pools else of_hosts
         known = state.observed.get(sample.of)
         told = tuple(pair for pair in sample.values if pair[0] in wanted)
         moved = moves(known.values if known else (), told, types, exact=sample.of in pools)

@@ -8,6 +8,7 @@ a host, who holds an instance, how much of a counter is used, which deadline com
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
+from xce.controller.core.resources.lending import delays_us, fall_times_us, is_watched
 from xce.controller.core.shape import Shape
 from xce.controller.core.waiting import Waiting
 from xce.model.group import Group
@@ -45,6 +46,7 @@ class Indexes:
         self.host_instances: dict[str, dict[str, None]] = {}
         self.starts_of: dict[int, dict[int, None]] = {}
         self.version: dict[str, int] = {}
+        self.watched: dict[int, None] = {}
         self.backing_off: dict[tuple[str, int], None] = {}
         self.freed = 0
         self.waits = 0
@@ -126,9 +128,29 @@ class Indexes:
         # Also when a held job is let go: its timer may have been lost with an earlier leader.
         if waits and new.not_before_us and not (waited and old.not_before_us == new.not_before_us):
             self._timer(new.not_before_us, "backoff", key)
+        self._watch(key, old, new)
+        if waits and not (waited and old.pending_us == new.pending_us):
+            self._delays(new.spec, new.pending_us, key)
         ended = new is not None and new.state in ENDED_JOB and new.group == 0
         if ended and (old is None or old.state != new.state):
             self._timer(new.ended_us + self._state.config.clean_period_us, "retire_job", key)
+
+    def _watch(self, key: int, old: Any, new: Any) -> None:
+        """Jobs whose reservations fall with time, or that keep others out of their units."""
+        spec = self._state.specs.get(new.spec) if new is not None and new.allocation else None
+        if spec is None or not is_watched(spec.need):
+            self.watched.pop(key, None)
+            return
+        self.watched[key] = None
+        if new.started_us and (old is None or old.started_us != new.started_us):
+            for after_us in fall_times_us(spec.need):
+                self._timer(new.started_us + after_us, "reservation", key)
+
+    def _delays(self, spec: str, since_us: int, key: int) -> None:
+        """Further alternatives of a requirement are tried once their delays are over."""
+        found = self._state.specs.get(spec)
+        for delay_us in delays_us(found.need) if found is not None else ():
+            self._timer(since_us + delay_us, "alternative", key)
 
     def _group(self, key: Any, old: Any, new: Any) -> None:
         self._count_user(old, new)
@@ -143,6 +165,8 @@ class Indexes:
             if new.not_before_us:
                 self._timer(new.not_before_us, "backoff", -key)
             spec = self._state.group_specs.get(new.spec)
+            for role in spec.roles if spec is not None else ():
+                self._delays(role.member_spec, new.pending_us, -key)
             if spec is not None and spec.placement_timeout_us:
                 self._timer(new.pending_us + spec.placement_timeout_us, "placement", key)
         if new is None:

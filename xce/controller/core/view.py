@@ -4,11 +4,12 @@ The static half (names, attributes, domains, totals) is kept between sessions an
 when the inventory changed; the rest is folded from the holdings at this lsn.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from msgspec import structs
 
+from xce.controller.core.resources.lending import exclusive_use, lent
 from xce.controller.core.resources.pools import free_of, pools_of, total_of
 from xce.controller.core.state import State
 from xce.model.config import PoolConfig
@@ -16,6 +17,8 @@ from xce.model.group import Group
 from xce.model.host import Host
 from xce.model.job import Job
 from xce.model.resources import site_types
+from xce.scheduler.fit.processors import CPU
+from xce.scheduler.place.topology import default_level
 from xce.scheduler.reasons import PendReason
 from xce.scheduler.snapshot import (
     Ask,
@@ -90,8 +93,8 @@ class Viewer:
             session=session,
             now_us=now_us,
             hosts=table,
-            standing=tuple(self._standing(host) for host in hosts),
-            free=self._free(table),
+            standing=self._standings(table, hosts),
+            free=self._free(table, now_us),
             free_masks=self._masks(table),
             free_ports=tuple(
                 free_ranges(ports, state.index.ports.get(name, ()))
@@ -117,7 +120,22 @@ class Viewer:
             return _UNUSABLE["JOINING"]
         return _UNUSABLE.get(host.liveness) or _UNUSABLE.get(host.admin, "")
 
-    def _free(self, table: HostTable) -> dict[str, "np.ndarray[tuple[int], np.dtype[np.int64]]"]:
+    def _standings(self, table: HostTable, hosts: Sequence[Host]) -> tuple[str, ...]:
+        """Each host's standing; those of a unit that a job has for itself take nobody else."""
+        closed: set[int] = set()
+        for level, name in exclusive_use(self._state):
+            row, level = table.index.get(name), level or default_level(table)
+            if row is not None and level in table.domains:
+                domains = table.domains[level]
+                closed.update(i for i, domain in enumerate(domains) if domain == domains[row])
+        return tuple(
+            self._standing(host) or ("host_exclusive" if row in closed else "")
+            for row, host in enumerate(hosts)
+        )
+
+    def _free(
+        self, table: HostTable, now_us: int
+    ) -> dict[str, "np.ndarray[tuple[int], np.dtype[np.int64]]"]:
         free = {name: column.copy() for name, column in table.totals.items()}
         used = self._state.index.used
         for name, amounts in used.items():
@@ -127,6 +145,9 @@ class Viewer:
             for counter, amount in amounts.items():
                 if counter in free:
                     free[counter][row] -= amount
+        for (name, counter), amount in lent(self._state, now_us).items():
+            if name in table.index and counter in free:
+                free[counter][table.index[name]] += amount
         for pool, _ in self._pools:
             rows = self._rows_of(table, pool)
             free[pool.type][rows] = free_of(self._state, pool)
@@ -169,7 +190,10 @@ class Viewer:
         blocked += [key for key in state.index.unfit if key not in state.index.holders]
         for key in blocked:
             instance = state.instances.get(key)
-            if instance is not None and instance.type in masks:
+            host, type_, number = key.split("/", 2)
+            if type_ == CPU and CPU in masks and host in table.index:
+                masks[CPU][table.index[host]] &= ~(1 << int(number))
+            elif instance is not None and instance.type in masks:
                 row = table.index.get(instance.host)
                 if row is not None:
                     masks[instance.type][row] &= ~(1 << instance.number)
@@ -212,7 +236,7 @@ class Viewer:
         )  # fmt: skip
         return Ask(
             order=self._state.index.order_of_job(job), class_key=class_key, queue=job.queue,
-            owner=job.owner, roles=(role,),
+            owner=job.owner, roles=(role,), pending_us=job.pending_us,
         )  # fmt: skip
 
     def _gang(self, group: Group, class_key: str) -> Ask | None:
@@ -235,5 +259,5 @@ class Viewer:
         return Ask(
             group=group.number, order=state.index.order_of_group(group), class_key=class_key,
             queue=group.queue, owner=group.owner, roles=tuple(roles), topology=spec.topology,
-            claims=spec.claims,
+            claims=spec.claims, pending_us=group.pending_us,
         )  # fmt: skip

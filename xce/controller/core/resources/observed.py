@@ -1,7 +1,8 @@
 """Which reported values decisions look at, and which of them moved enough to be written down.
 
 Only columns that a queue, a policy or waiting work names are carried by ticks; where nothing is
-named there are none. A value is told again when it left the dead band around the one that the
+named there are none. What hosts have as counters is known without reports, so that only the policy
+makes ticks carry it. A value is told again when it left the dead band around the one that the
 state has, and told as unknown when it went stale: what the state has is what is known.
 """
 
@@ -37,8 +38,16 @@ def named_columns(state: State) -> tuple[str, ...]:
     for spec in state.index.waiting_specs:
         words.update(dict.fromkeys(_named_by_need(state.specs[spec].need)))
     types = site_types(config.types)
+    counted = _counted(state)
     own = (ALIASES.get(word, word) if word not in types else word for word in words)
-    return tuple(sorted(dict.fromkeys(name for name in own if is_reported(types.get(name)))))
+    named = (name for name in own if name in config.observe or name not in counted)
+    return tuple(sorted(dict.fromkeys(name for name in named if is_reported(types.get(name)))))
+
+
+def _counted(state: State) -> dict[str, None]:
+    """What hosts have as counters: of those a session knows what is free without any report."""
+    facts = (host.facts for host in state.hosts.values() if host.liveness != "GONE")
+    return dict.fromkeys(name for one in facts for name, _ in one.counters)
 
 
 @lru_cache(maxsize=1024)
@@ -80,10 +89,8 @@ def moves(
     found = []
     for name, value in told:
         old = before.get(name)
-        if value is None or old is None or exact:
-            changed = value != old
-        else:
-            changed = moved(types[name], old, value)
-        if changed:
+        if value == old:
+            continue
+        if value is None or old is None or exact or moved(types[name], old, value):
             found.append((name, value))
     return tuple(found)
