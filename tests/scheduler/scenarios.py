@@ -228,15 +228,15 @@ def pool(snapshot: Snapshot, said: str, *names: str) -> Snapshot:
     """A pool that the named hosts see; the others have none of it."""
     key, value = said.split("=")
     count = len(snapshot.hosts.names)
-    free = snapshot.free.get(key, np.zeros(count, dtype=np.int64)).copy()
+    total = snapshot.hosts.totals.get(key, np.zeros(count, dtype=np.int64)).copy()
     pools = snapshot.pools.get(key, np.full(count, -1, dtype=np.int64)).copy()
     rows = [snapshot.hosts.index[name] for name in names]
-    free[rows], pools[rows] = amount(key, value), int(pools.max()) + 1
+    total[rows], pools[rows] = amount(key, value), int(pools.max()) + 1
     return structs.replace(
         snapshot,
-        free={**snapshot.free, key: free},
+        hosts=structs.replace(snapshot.hosts, totals={**snapshot.hosts.totals, key: total}),
+        free={**snapshot.free, key: total},
         pools={**snapshot.pools, key: pools},
-        pool_totals={**snapshot.pool_totals, key: free},
     )
 
 

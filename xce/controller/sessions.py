@@ -24,6 +24,8 @@ from xce.scheduler.session import SessionRun
 
 STEPS_PER_TURN = 5_000
 SLICE_GROUPS = 256
+WIDER = frozenset({"reservation", "alternative"})
+"""Timers at which a reservation falls, or a further alternative of a requirement opens."""
 
 
 class Work(Struct):
@@ -58,9 +60,12 @@ class Sessions:
         return self._backoff_due or (index.freed, index.waits) != self._seen
 
     def note(self, done: Step) -> None:
-        """What a step did: a back-off that is over makes work worth looking at again."""
+        """What a step did: a back-off that is over makes work worth looking at again, and so does
+        time that widens what may be placed: then no earlier reason holds."""
         if "backoff" in done.timers:
             self._backoff_due = True
+        if not WIDER.isdisjoint(done.timers):
+            self._backoff_due, self._reasons_freed = True, -1
 
     def begin(self, now_us: int) -> Work:
         """Take a snapshot and start on it."""

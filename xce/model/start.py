@@ -39,7 +39,8 @@ class Start(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Allocation(Struct, frozen=True, gc=False, kw_only=True):
-    """What was granted to one member for one attempt; shares go as their hosts confirm."""
+    """What was granted to one member for one attempt; shares go as their hosts confirm.
+    `alternative` is the one of the member's requirement that they serve, 0 for the first."""
 
     number: int
     job: int
@@ -47,6 +48,7 @@ class Allocation(Struct, frozen=True, gc=False, kw_only=True):
     shares: tuple[Share, ...]
     launches: tuple[int, ...]
     generation: int
+    alternative: int = 0
 
 
 class Launch(Struct, frozen=True, gc=False, kw_only=True):

@@ -279,7 +279,7 @@ def emptied(snapshot: Snapshot) -> Snapshot:
     return structs.replace(
         snapshot,
         standing=(USABLE,) * len(snapshot.standing),
-        free={**snapshot.hosts.totals, **snapshot.pool_totals},
+        free=snapshot.hosts.totals,
         free_masks=snapshot.hosts.all_masks(),
         free_ports=tuple(free_ranges(ports, ()) for ports in snapshot.hosts.ports),
         pending=(),

@@ -31,7 +31,9 @@ Ranges = tuple[tuple[int, int], ...]
 
 HOST_LEVEL = "host"
 USABLE = ""
-UNUSABLE = ("host_joining", "host_suspect", "host_down", "host_draining", "host_closed")
+UNUSABLE = (
+    "host_joining", "host_suspect", "host_down", "host_draining", "host_closed", "host_exclusive",
+)  # fmt: skip
 
 
 class Observed(Struct, frozen=True, gc=False, kw_only=True):
@@ -196,7 +198,7 @@ class Snapshot(Struct, frozen=True, gc=False, kw_only=True):
     session that still hold because nothing was freed or changed since: their classes are skipped.
     `observed` are reported values by name. `pools[name]` numbers, host for host, the pool that the
     host sees of a shared counter (-1 for none); `free[name]` is then that pool's free amount, the
-    same on each of its hosts, and `pool_totals[name]` all that it has.
+    same on each of its hosts.
     """
 
     lsn: int = 0
@@ -216,7 +218,6 @@ class Snapshot(Struct, frozen=True, gc=False, kw_only=True):
     known: Mapping[str, PendReason] = {}
     observed: Mapping[str, Observed] = {}
     pools: Mapping[str, Column] = {}
-    pool_totals: Mapping[str, Column] = {}
 
 
 def idle_snapshot(hosts: HostTable, pending: Sequence[Ask] = (), session: int = 1) -> Snapshot:

@@ -40,7 +40,35 @@ def resolve_spec(config: Config, spec: Spec, queue: QueueConfig) -> Spec | Rejec
             hint=error.hint,
             text=error.text or spec.resreq,
         )
-    return structs.replace(spec, resreq=resreq, need=need)
+    tasks = _tasks(spec.tasks, need)
+    if isinstance(tasks, Rejection):
+        return tasks
+    return structs.replace(spec, resreq=resreq, need=need, tasks=tasks)
+
+
+def _tasks(given: int, need: Need) -> int | Rejection:
+    """The tasks of a job: where -n is not given, those that the terms of a compound are."""
+    first = need.alternative(0).terms
+    if given == 1 and first and all(term.tasks for term in first):
+        given = sum(term.tasks for term in first)
+    for index in range(len(need.others) + 1):
+        chosen = need.alternative(index)
+        named = sum(term.tasks for term in chosen.terms)
+        open_ = any(not term.tasks for term in chosen.terms)
+        if chosen.terms and (named >= given if open_ else named != given):
+            what = "alternative" if need.others else "compound"
+            said = f"Job-level {what} resource requirement causes slot requirements conflict"
+            terms = f"the terms are {named} tasks{' and more' if open_ else ''}"
+            return _conflict(f"{said}: {terms}, -n says {given}")
+        for tasks, part in need.terms_of(index, given):
+            if part.block and tasks % part.block:
+                said = "Number of slots requested by the job is not a multiple of the block size"
+                return _conflict(f"{said}: {tasks} tasks, span[block={part.block}]")
+    return given
+
+
+def _conflict(message: str) -> Rejection:
+    return Rejection(code="resreq_conflict", message=message, field="tasks")
 
 
 @lru_cache(maxsize=65_536)

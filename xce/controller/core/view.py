@@ -124,9 +124,9 @@ class Viewer:
         """Each host's standing; those of a unit that a job has for itself take nobody else."""
         closed: set[int] = set()
         for level, name in exclusive_use(self._state):
-            row, level = table.index.get(name), level or default_level(table)
-            if row is not None and level in table.domains:
-                domains = table.domains[level]
+            row = table.index.get(name)
+            domains = table.domains.get(level or default_level(table))
+            if row is not None and domains is not None:
                 closed.update(i for i, domain in enumerate(domains) if domain == domains[row])
         return tuple(
             self._standing(host) or ("host_exclusive" if row in closed else "")

@@ -17,8 +17,8 @@ from xce.model.resources import Kind
 from xce.scheduler.candidates import Workspace
 from xce.scheduler.fit.caps import Hosts
 from xce.scheduler.fit.demand import SLOTS, MemberNeed, Shape
-from xce.scheduler.place.topology import Ids, Window, is_finer, level_ids, sums
-from xce.scheduler.snapshot import HOST_LEVEL, Column, HostTable
+from xce.scheduler.place.topology import Ids, Window, default_level, level_ids, sums
+from xce.scheduler.snapshot import Column, HostTable
 
 UNKNOWN = -1
 
@@ -85,11 +85,8 @@ def ranked(work: Workspace, need: MemberNeed, window: Window) -> Window:
 
 
 def unit_level(table: HostTable, need: UnitNeed) -> str:
-    """The level of the compute units: the named one, else the finest above the host."""
-    if need.level:
-        return need.level
-    above = [level for level in table.levels if not is_finer(table, level) and level != HOST_LEVEL]
-    return above[0] if above else HOST_LEVEL
+    """The level of the compute units: the named one, else the cluster's default."""
+    return need.level or default_level(table)
 
 
 def unit_ranks(work: Workspace, need: UnitNeed) -> tuple[Ids, Column]:

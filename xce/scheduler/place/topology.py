@@ -73,6 +73,12 @@ def is_finer(table: HostTable, level: str) -> bool:
     return level in table.finer()
 
 
+def default_level(table: HostTable) -> str:
+    """The level of compute units where none is named: the finest one above the host."""
+    above = [level for level in table.levels if not is_finer(table, level) and level != HOST_LEVEL]
+    return above[0] if above else HOST_LEVEL
+
+
 def known(table: HostTable, level: str) -> Mask:
     """The hosts that have a domain at the level."""
     if not is_finer(table, level):
