@@ -65,6 +65,7 @@ def test_where_nothing_is_named_there_is_no_tick() -> None:
         ("select[r1m<0.5 && ut<0.2]", ("r1m", "ut")),
         ("select[swap>100]", ("swp",)),
         ("select[ncpus>2]", ()),
+        ("select[mem>100]", ()),
         ("rusage[mem=100]", ()),
         ("select[type==any] rusage[tmp=5]", ()),
     ],
@@ -89,6 +90,11 @@ def test_queues_and_the_policy_name_columns_without_any_work() -> None:
     queue = QueueConfig(name="q", default_resreq="select[it>10] order[ut] rusage[mem=1]")
     world = lab(1, config=settings(queues=(QueueConfig(name="normal"), queue), observe=("pg",)))
     assert named_columns(world.state) == ("it", "pg", "ut")
+
+
+def test_the_policy_has_ticks_carry_also_what_hosts_count_themselves() -> None:
+    world = lab(1, config=settings(observe=("mem",)))
+    assert named_columns(world.state) == ("mem",)
 
 
 def test_a_column_that_nobody_names_any_more_is_dropped() -> None:
