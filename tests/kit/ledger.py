@@ -70,14 +70,27 @@ class Ledger:
 
     def _assert_room(self) -> None:
         """No counter of a host is granted beyond the most that the host ever had; pools that
-        hosts share (`type@label`) are not their own."""
+        hosts share (`type@label`) are not their own, and what falls with time is not counted."""
+        falling = self._falling()
         for host, used in self._world.state.index.used.items():
             own = {name: amount for name, amount in used.items() if "@" not in name}
             for name, amount in own.items():
                 if "@" in name:
                     continue
                 most = self._most[host].get(name, 0)
-                assert amount <= most, f"{name} of {host}: {amount} granted of {most}"
+                granted = amount - falling[host, name]
+                assert granted <= most, f"{name} of {host}: {granted} granted of {most}"
+
+    def _falling(self) -> Counter[tuple[str, str]]:
+        """Amounts, by host and counter, of running jobs whose reservations fall with time."""
+        state = self._world.state
+        found: Counter[tuple[str, str]] = Counter()
+        for job in (state.jobs[key] for key in state.index.watched):
+            timed = {one.name for one in state.specs[job.spec].need.timed}
+            allocation = state.allocations.get(job.allocation) if job.started_us else None
+            for share in allocation.shares if allocation is not None else ():
+                found.update({(share.host, n): a for n, a in share.counters if n in timed})
+        return found
 
     def acknowledged(self, body: dict[str, Any]) -> None:
         """A submission was answered: it may never be lost."""

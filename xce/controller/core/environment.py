@@ -5,11 +5,13 @@ let go, because values of claims may only be known once their attachments are RE
 contract.md "In the process", LSF 10.1 "Environment variables set for job execution".
 """
 
+from collections.abc import Iterable
+
 from xce.controller.core.shape import shape_of
 from xce.controller.core.state import State
 from xce.model.ids import group_text, job_index, job_number, job_text
 from xce.model.job import Job, Spec
-from xce.model.placing import Share
+from xce.model.placing import Binding, Share
 from xce.model.start import Claim, Launch
 
 DEVICE_TYPES = ("gpu",)
@@ -26,6 +28,7 @@ def launch_environment(state: State, launch: Launch) -> dict[str, str]:
     env.update(_xce(state, launch, job))
     env.update(_lsb(state, spec, job, shares))
     env.update(_devices(state, launch, job, shares))
+    env.update(_bound(launch.host, shares))
     return env
 
 
@@ -93,6 +96,39 @@ def _devices(state: State, launch: Launch, job: Job, shares: tuple[Share, ...]) 
         (one for one in found if one.type in DEVICE_TYPES), key=lambda one: (one.type, one.number)
     )
     return {"CUDA_VISIBLE_DEVICES": ",".join(one.name for one in mine)} if mine else {}
+
+
+def _bound(host: str, shares: tuple[Share, ...]) -> dict[str, str]:
+    """Processors and memory nodes that the tasks on this host are bound to, and for all tasks of
+    the job the lines of LSF's affinity host file and of an MPI rank file."""
+    tasks = [(share.host, one) for share in shares for one in share.bindings]
+    if not tasks:
+        return {}
+    here = [one for where, one in tasks if where == host]
+    env = {
+        "LSB_BIND_CPU_LIST": _listed({cpu for one in here for cpu in one.cpus}),
+        "XCE_AFFINITY_HOSTS": "\n".join(_affinity_line(where, one) for where, one in tasks),
+        "XCE_RANKFILE": "\n".join(
+            f"rank {rank}={where} slot={_listed(one.cpus)}"
+            for rank, (where, one) in enumerate(tasks)
+        ),
+    }
+    if here and here[0].memory:
+        env["LSB_BIND_MEM_LIST"] = _listed({node for one in here for node in one.nodes})
+        env["LSB_BIND_MEM_POLICY"] = here[0].memory
+    return env
+
+
+def _affinity_line(host: str, one: Binding) -> str:
+    """`host cpu,cpu` and, where memory is bound, its nodes and policy."""
+    words = [host, _listed(one.cpus)]
+    if one.memory:
+        words += [_listed(one.nodes), one.memory]
+    return " ".join(words)
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    return ",".join(str(number) for number in sorted(numbers))
 
 
 def go_environment(state: State, launch: Launch) -> dict[str, str]:

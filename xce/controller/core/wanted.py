@@ -114,11 +114,18 @@ def task_of(state: State, launch: Launch) -> Task:
         umask=spec.umask,
         processes=launch.processes,
         first_rank=launch.first_rank,
-        mem_bytes=dict(spec.need.per_task).get("mem", 0) * launch.tasks,
+        mem_bytes=_mem_bytes(state, launch),
         run_limit_us=spec.run_limit_us,
         ready_port=_ready_port(state, launch, job),
         kill_grace_us=state.config.kill_grace_us,
     )
+
+
+def _mem_bytes(state: State, launch: Launch) -> int:
+    """The memory that was granted on the launch's host; 0 is no limit."""
+    shares = state.allocations[launch.allocation].shares
+    mine = next((share for share in shares if share.host == launch.host), None)
+    return dict(mine.counters).get("mem", 0) if mine is not None else 0
 
 
 def _ready_port(state: State, launch: Launch, job: Job) -> int:
