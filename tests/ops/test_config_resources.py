@@ -6,6 +6,8 @@ import pytest
 
 from xce.agent.settings import Reporter
 from xce.model.config import SECOND_US, PoolConfig, TypeConfig
+from xce.model.resources import BUILT_IN
+from xce.ops.config import fields
 from xce.ops.config.file import ConfigFaulty, Site, read_site
 
 GB = 1 << 30
@@ -171,3 +173,21 @@ def test_ticks_are_settings(tmp_path: Path) -> None:
 def test_a_fault_is_told_with_its_place(tmp_path: Path, text: str, told: str) -> None:
     (found,) = faults(tmp_path, text)
     assert found.startswith(f"xce.toml:{told}"), found
+
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "resources.md").read_text()
+
+
+@pytest.mark.parametrize("known", [fields.TYPE, fields.POOL, fields.REPORTER])
+def test_the_page_has_every_field(known: dict[str, fields.Field]) -> None:
+    assert [name for name in known if f"| `{name}` |" not in PAGE] == []
+
+
+def test_the_page_has_every_built_in_type_as_it_is() -> None:
+    words = {"increasing": "more load", "decreasing": "more room", "none": "-"}
+    for name, one in BUILT_IN.items():
+        every = f"{one.interval_us // 1_000_000} s" if one.interval_us else "-"
+        row = next(
+            line for line in PAGE.splitlines() if line.startswith(f"| `{name}` | {one.layer}")
+        )
+        assert row.endswith(f"| {words[one.direction]} | {every} |")
