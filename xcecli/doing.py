@@ -212,6 +212,8 @@ def jobs(values: dict[str, Any], words: list[str]) -> int:
             raise say.failure_of(status, answer)
     if how == "json":
         print(json.dumps(answer))
+    elif values.get("long"):
+        _print_long(place, answer["items"])
     elif answer["items"]:
         rows = [row_of(job) for job in answer["items"]]
         print(say.table(COLUMNS, rows, wide=how == "wide"))
@@ -220,6 +222,18 @@ def jobs(values: dict[str, Any], words: list[str]) -> int:
     if len(answer["items"]) < answer["total"]:
         say.tell(f"{len(answer['items'])} of {answer['total']} are shown; --limit shows more")
     return code
+
+
+def _print_long(place: Place, items: list[dict[str, Any]]) -> None:
+    """Each job whole; one that has left meanwhile is passed over."""
+    from xcecli.long import job_lines
+
+    shown = []
+    for item in items:
+        status, told = call(place, "GET", f"/v1/jobs/{named(item['id'])}")
+        if status < 300:
+            shown.append("\n".join(map(say.line, job_lines(told))))
+    print("\n\n".join(shown))
 
 
 def _none_found(values: dict[str, Any]) -> str:
@@ -288,28 +302,34 @@ def hosts_text(hosts: list[dict[str, Any]]) -> str:
     )
 
 
-# -- kill ---------------------------------------------------------------------------------------
+# -- kill and hold ------------------------------------------------------------------------------
 
 
 def kill(values: dict[str, Any], words: list[str]) -> int:
-    """End jobs and gangs; all are tried, the first failure gives the exit code."""
+    """End jobs and gangs."""
     if not words:
         raise Failure("which job? give one or more ids", say.USAGE, "xcecli kill 12")
+    return ask_each(values, words, "kill", "is being terminated")
+
+
+def ask_each(values: dict[str, Any], words: list[str], verb: str, said: str) -> int:
+    """Ask something of jobs and gangs; all are tried, the first failure gives the exit code."""
     place, code = place_of(values), say.OK
+    as_json = format_of(values) == "json"
     told_all = []
     for word in words:
         kind = "groups" if word.startswith("g") else "jobs"
-        path = f"/v1/{kind}/{named(word)}/kill"
-        unsure = f"whether {word} is being ended is not known; look with `xcecli jobs -a`"
+        path = f"/v1/{kind}/{named(word)}/{verb}"
+        unsure = f"whether {word} {said} is not known; look with `xcecli jobs -a`"
         status, told = call(place, "POST", path, key=new_key(), unsure=unsure)
         if status >= 300:
             say.tell_failure(say.failure_of(status, told))
             code = code or say.exit_code_of(status)
-        elif values.get("json"):
+        elif as_json:
             told_all.append(told)
         else:
-            print(f"{titled(word)} is being terminated")
-    if values.get("json"):
+            print(f"{titled(word)} {said}")
+    if as_json:
         print(json.dumps(told_all))
     return code
 
@@ -317,12 +337,18 @@ def kill(values: dict[str, Any], words: list[str]) -> int:
 # -- wait ---------------------------------------------------------------------------------------
 
 
-def wait_for(place: Place, kind: str, name: str, limit_s: float = 0.0) -> int:
+def wait_for(place: Place, kind: str, name: str) -> int:
     """The exit code of a job or gang once it has ended; 125 where there is none to give."""
+    return code_of(await_end(place, kind, name), name)
+
+
+def await_end(place: Place, kind: str, name: str, limit_s: float = 0.0) -> dict[str, Any]:
+    """A job or gang once it has ended; a Failure with 125 says why it cannot be known."""
     end = time.monotonic() + limit_s if limit_s else None
     lost_since = 0.0
     while True:
         left = POLL_S if end is None else max(0.0, min(POLL_S, end - time.monotonic()))
+        told: dict[str, Any]
         try:
             status, told = call(place, "GET", f"/v1/{kind}/{named(name)}/wait?timeout={left:.3f}")
         except Failure as failure:
@@ -336,12 +362,13 @@ def wait_for(place: Place, kind: str, name: str, limit_s: float = 0.0) -> int:
         if status >= 300:
             raise Failure(say.failure_of(status, told).message, say.OWN_FAILURE)
         if told["ended"]:
-            return _code_of(told, name)
+            return told
         if end is not None and time.monotonic() >= end:
             raise Failure(f"{titled(name)} has not ended in time", say.OWN_FAILURE)
 
 
-def _code_of(told: dict[str, Any], name: str) -> int:
+def code_of(told: dict[str, Any], name: str) -> int:
+    """What to exit with for a job or gang that has ended."""
     code = told.get("exit_code")
     if isinstance(code, int):
         return code

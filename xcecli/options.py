@@ -98,6 +98,7 @@ JOBS = Command(
         ),
         Option("-g --group", "group", "text", "GROUP", "only members of this gang"),
         Option("--limit", "limit", "int", "N", "show no more than N [200]"),
+        Option("-l --long", "long", "flag", "", "everything of each, and why it waits"),
         Option("-w --wide", "wide", "flag", "", "short for --format wide"),
         _FORMAT,
         _JSON,
@@ -105,6 +106,7 @@ JOBS = Command(
     """\
   xcecli jobs
   xcecli jobs -a -q normal
+  xcecli jobs -l 12
   xcecli jobs --json 12 13
   xcecli jobs -g g7 -w""",
 )

@@ -15,7 +15,7 @@ from xcecli import __version__, doing, say
 from xcecli.commands.checks import array, dependency, resreq, script
 from xcecli.commands.cluster import claim, hosts, instances, queues
 from xcecli.commands.groups import group
-from xcecli.commands.jobs import explain, history, job, logs, wait
+from xcecli.commands.jobs import explain, history, job, logs, resume, suspend, wait
 from xcecli.commands.resources import resources
 from xcecli.commands.shape import CONTEXT, Family, epilog
 from xcecli.options import DIGITS_MAX, JOBS, KILL, SUBMIT, Command
@@ -93,6 +93,8 @@ for _name, _table, _act in (
     root.add_command(from_table(_name, _table, _act))
 for _command in (
     job,
+    suspend,
+    resume,
     wait,
     logs,
     explain,

@@ -169,3 +169,17 @@ def test_a_bad_manifest_is_refused_before_it_is_sent(live: Live, xcecli: Cli) ->
     assert "did you mean 'command'?" in err
     assert "nothing was submitted" in err
     assert live.engine.state.groups == {}
+
+
+def test_what_is_acted_on_in_part_is_told_with_the_submission(live: Live, xcecli: Cli) -> None:
+    Path("m.yaml").write_text(
+        GOOD + "    min: 1\nfailure_policy:\n  - {action: restart_group, keep_allocation: 10m}\n"
+    )
+    told = xcecli("group", "lint", "m.yaml")[2]
+    lines = told.splitlines()
+    assert [line.split(": ")[:2] for line in lines] == [
+        ["m.yaml:8:29", "remark"],
+        ["m.yaml:6:5", "remark"],
+    ]
+    code, out, err = xcecli("group", "submit", "--json", "m.yaml")
+    assert (code, json.loads(out)["group"], err) == (0, "g1", told)

@@ -53,6 +53,7 @@ def group_submit(values: dict[str, Any], file: str, dry_run: bool, wait_: bool, 
     """Submit a gang by its manifest (YAML or JSON; - is the standard input)."""
     source, marked = _read(file)
     _refuse_faults(file, source, marked)
+    _tell_remarks(file, marked)
     place = place_of(values)
     path = "/v1/groups:dry-run" if dry_run else "/v1/groups"
     key = "" if dry_run else new_key()
@@ -92,6 +93,15 @@ def _refuse_faults(file: str, source: str, marked: Marked) -> None:
     if faults:
         told = "\n".join(report(file, source, marked, fault) for fault in faults)
         raise Failure(told, say.REFUSED, "nothing was submitted")
+
+
+def _tell_remarks(file: str, marked: Marked) -> None:
+    """What is taken and acted on in part only."""
+    from xce.model.manifest import remarks
+
+    for note in remarks(marked.document):
+        line, column = marked.mark(note.path)
+        say.tell(f"{file}:{line}:{column}: remark: {note}")
 
 
 def _refused(file: str, source: str, marked: Marked, answer: tuple[int, dict[str, Any]]) -> Failure:
@@ -139,7 +149,6 @@ def group_lint(values: dict[str, Any], file: str) -> int:
     Names of queues, levels and of the site's own types are known to the controller alone; `group
     submit --dry-run` checks them, too.
     """
-    from xce.model.manifest import remarks
     from xcecli.lint import faults_of, report
 
     try:
@@ -149,7 +158,6 @@ def group_lint(values: dict[str, Any], file: str) -> int:
             print(json.dumps({"ok": False, "faults": [failure.fault]}))
         raise
     faults = faults_of(marked)
-    notes = () if faults else remarks(marked.document)
     if format_of(values) == "json":
         listed = [
             {"field": fault.where(), "message": fault.message, "expected": fault.expected}
@@ -161,10 +169,8 @@ def group_lint(values: dict[str, Any], file: str) -> int:
     else:
         for fault in faults:
             print(say.lines(report(file, source, marked, fault)))
-        for note in notes:
-            line, column = marked.mark(note.path)
-            say.tell(f"{file}:{line}:{column}: remark: {note}")
         if not faults:
+            _tell_remarks(file, marked)
             members = sum(int(role.get("count", 1)) for role in marked.document["roles"])
             print(f"{file}: ok, {len(marked.document['roles'])} roles, {members} members")
     return say.REFUSED if faults else say.OK
@@ -288,7 +294,7 @@ def _member(member: dict[str, Any]) -> list[str]:
     ]
 
 
-@command("kill", "  xcecli group kill g7", formats=False)
+@command("kill", "  xcecli group kill g7\n  xcecli group kill --json g7 g8")
 @click.argument("names", nargs=-1, required=True, metavar="GROUP...")
 def group_kill(values: dict[str, Any], names: tuple[str, ...]) -> int:
     """End gangs: what runs of them is stopped."""

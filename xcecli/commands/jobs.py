@@ -1,4 +1,4 @@
-"""One job (or gang) at a time: show, wait, logs, explain, history."""
+"""One job (or gang) at a time: show, wait, suspend, resume, logs, explain, history."""
 
 from __future__ import annotations
 
@@ -12,7 +12,16 @@ import click
 
 from xcecli import say
 from xcecli.commands.shape import command, fetch
-from xcecli.doing import format_of, hosts_text, named, place_of, wait_for
+from xcecli.doing import (
+    ask_each,
+    await_end,
+    code_of,
+    format_of,
+    hosts_text,
+    named,
+    place_of,
+)
+from xcecli.long import job_lines, waiting_lines
 from xcecli.say import Failure
 
 FOLLOW_S = 0.2
@@ -34,70 +43,69 @@ def job(values: dict[str, Any], job: str) -> int:
     if format_of(values) == "json":
         print(json.dumps(told))
         return say.OK
-    what = " ".join(told["command"]) if told["command"] else "a script"
-    lines = [
-        (
-            f"Job <{told['id']}>, Job Name <{told['name']}>, User <{told['user']}>, "
-            f"Status <{told['stat']}>, Queue <{told['queue']}>, "
-            f"Job Priority <{told['priority']}>, Command <{what}>"
-        ),
-        (
-            f"{say.exactly(told['submit_us'])}: Submitted, CWD <{told['cwd']}>, "
-            f"Output File <{told['stdout']}>, {told['tasks']} Task(s)"
-        ),
-    ]
-    if told["resreq"]:
-        lines.append(f"  Requested Resources <{told['resreq']}>")
-    if told["group"]:
-        lines.append(f"  Member {told['rank']} of role {told['role']} of gang {told['group']}")
-    if told["hosts"]:
-        lines.append(f"  On Host(s) <{hosts_text(told['hosts'])}>, attempt {told['attempt']}")
-    if told["started_us"]:
-        lines.append(f"{say.exactly(told['started_us'])}: Started")
-    if told["ended_us"]:
-        lines.append(f"{say.exactly(told['ended_us'])}: {_end_text(told)}")
-    if told["last_failure"]:
-        lines.append(f"  Last failed start: {told['last_failure']}")
-    print("\n".join(map(say.line, lines)))
+    print("\n".join(map(say.line, job_lines(told))))
     return say.OK
 
 
-def _end_text(told: dict[str, Any]) -> str:
-    ended = told["exit"] or {}
-    if told["state"] == "DONE":
-        return "Done successfully."
-    if ended.get("how") == "exited":
-        return f"Exited with exit code {ended['code']}."
-    if ended.get("how") == "signalled":
-        return f"Exited by signal {ended['code']}."
-    return f"Ended without a code: {ended.get('reason') or 'not known'}."
-
-
-@command("wait", "  xcecli wait 12\n  xcecli wait --timeout 60 12 g7", formats=False)
+@command("wait", "  xcecli wait 12\n  xcecli wait --timeout 60 12 g7\n  xcecli wait --json 12")
 @click.argument("names", nargs=-1, required=True, metavar="JOB...")
 @click.option("-t", "--timeout", type=click.FloatRange(min=0), metavar="S", help="give up after S")
 def wait(values: dict[str, Any], names: tuple[str, ...], timeout: float | None) -> int:
     """Wait until jobs or gangs have ended.
 
     Exits with the first code that is not 0, in the order of the ids; 125 for failures of the
-    waiting itself. A gang that ended badly gives its first failed member's code.
+    waiting itself. A gang that ended badly gives its first failed member's code. As JSON it is a
+    list of what has ended.
     """
     if timeout is not None and not math.isfinite(timeout):
         raise Failure("--timeout: a number of seconds", say.USAGE)
     place = place_of(values)
     end = None if timeout is None else time.monotonic() + timeout
-    code = 0
-    for name in names:
-        left = 0.0 if end is None else max(end - time.monotonic(), 0.001)
-        told = wait_for(place, kind_of(name), name, left)
-        code = code or told
+    code, ended = 0, []
+    try:
+        for name in names:
+            left = 0.0 if end is None else max(end - time.monotonic(), 0.001)
+            told = await_end(place, kind_of(name), name, left)
+            ended.append(told)
+            code = code or code_of(told, name)
+    finally:
+        if format_of(values) == "json":
+            print(json.dumps(ended))
     return code
+
+
+# -- suspend and resume ---------------------------------------------------------------------------
+
+
+@command("suspend", "  xcecli suspend 12\n  xcecli suspend 12 13")
+@click.argument("names", nargs=-1, required=True, metavar="JOB...")
+def suspend(values: dict[str, Any], names: tuple[str, ...]) -> int:
+    """Keep pending jobs from being started, until they are resumed.
+
+    Jobs that have started are refused: stopping them is not there yet.
+    """
+    return ask_each(values, _plain(names), "suspend", "is being stopped")
+
+
+@command("resume", "  xcecli resume 12\n  xcecli resume 12 13")
+@click.argument("names", nargs=-1, required=True, metavar="JOB...")
+def resume(values: dict[str, Any], names: tuple[str, ...]) -> int:
+    """Let suspended jobs, and those submitted with -H, be started."""
+    return ask_each(values, _plain(names), "resume", "is being resumed")
+
+
+def _plain(names: tuple[str, ...]) -> list[str]:
+    gang = next((name for name in names if kind_of(name) == "groups"), "")
+    if gang:
+        said = f"Group <{say.line(gang)}>: gangs cannot be suspended by this version"
+        raise Failure(said, say.REFUSED)
+    return list(names)
 
 
 # -- logs ---------------------------------------------------------------------------------------
 
 
-@command("logs", "  xcecli logs 12\n  xcecli logs -f 12\n  xcecli logs g7", formats=False)
+@command("logs", "  xcecli logs 12\n  xcecli logs -f 12\n  xcecli logs g7\n  xcecli logs --json 12")
 @click.argument("name", metavar="JOB")
 @click.option("-f", "--follow", is_flag=True, help="go on until the job has ended")
 @click.option("-e", "--error", is_flag=True, help="the file of errors, where there is one")
@@ -105,8 +113,10 @@ def logs(values: dict[str, Any], name: str, follow: bool, error: bool) -> int:
     """Print a job's output, or that of all members of a gang.
 
     The file is read as you, where you are; when it is on a host that this machine is not, the
-    host and the path are told.
+    host and the path are told. As JSON it is a list with path and text of each job.
     """
+    if format_of(values) == "json":
+        return _logs_json(values, name, follow, error)
     if kind_of(name) == "groups":
         if follow:
             raise Failure("a gang's output can be followed member by member", say.USAGE)
@@ -118,6 +128,27 @@ def logs(values: dict[str, Any], name: str, follow: bool, error: bool) -> int:
         return code
     told = fetch(values, f"/v1/jobs/{named(name)}")
     return _follow(values, told, error) if follow else _print(told, error)
+
+
+def _logs_json(values: dict[str, Any], name: str, follow: bool, error: bool) -> int:
+    """What there is now of each output; `text` is null where there is no file here."""
+    if follow:
+        raise Failure("--follow goes on; --json is one document", say.USAGE)
+    if kind_of(name) == "groups":
+        jobs = fetch(values, f"/v1/groups/{named(name)}/members")["members"]
+    else:
+        jobs = [fetch(values, f"/v1/jobs/{named(name)}")]
+    items = []
+    for told in jobs:
+        path = told["stderr" if error else "stdout"]
+        file = _opened(path)
+        text = None
+        if file is not None:
+            with file:
+                text = file.read().decode("utf-8", "replace")
+        items.append({"job": told["id"], "state": told["state"], "path": path, "text": text})
+    print(json.dumps(items))
+    return say.OK
 
 
 def _print(told: dict[str, Any], error: bool) -> int:
@@ -199,10 +230,7 @@ def explain(values: dict[str, Any], name: str) -> int:
     about = told.get("job") or told["group"]
     word = "Job" if "job" in told else "Group"
     lines = [f"{word} <{about['id']}> is {about.get('stat') or about['state']}"]
-    if told["reason"]:
-        lines.append(f"  {told['reason']['text']}")
-        if told["reason"]["hosts_text"]:
-            lines.append(f"  hosts: {told['reason']['hosts_text']}")
+    lines += waiting_lines(about, told["reason"])
     lines += [f"  still missing: {line}" for line in told.get("missing", ())]
     if about.get("last_failure"):
         lines.append(f"  last failed start: {about['last_failure']}")

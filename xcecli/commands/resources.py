@@ -128,7 +128,6 @@ def _told(value: Any, type_: dict[str, Any]) -> str:
     "  xcecli resources add fluent --scope shared --pool 5@all\n"
     "  xcecli resources add inlet --no-consumable --direction increasing --interval 30s\n"
     "  xcecli resources add fluent@2 --amount 3 --hosts all,~n1",
-    formats=False,
 )
 @click.argument("name", metavar="NAME")
 @click.option("--layer", metavar="LAYER", help="attribute, counter (default) or instance")
@@ -162,14 +161,12 @@ def resource_add(values: dict[str, Any], name: str, **given: Any) -> int:
     pools, amount, hosts = (given.pop(key) for key in ("pools", "amount", "hosts"))
     if mark:
         body = pool_body(f"{amount or ''}@{hosts or 'all'}", label)
-        _post(values, f"/v1/resources/{quoted(type_name)}/pools", body)
-        return say.OK
+        return _post(values, [(f"/v1/resources/{quoted(type_name)}/pools", body)])
     fields = {key: value for key, value in given.items() if value is not None}
-    bodies = [pool_body(text, str(i + 1)) for i, text in enumerate(pools)]
-    _post(values, "/v1/resources", {"name": name, **fields})
-    for body in bodies:
-        _post(values, f"/v1/resources/{quoted(name)}/pools", body)
-    return say.OK
+    asked: list[tuple[str, dict[str, Any]]] = [("/v1/resources", {"name": name, **fields})]
+    for i, text in enumerate(pools):
+        asked.append((f"/v1/resources/{quoted(name)}/pools", pool_body(text, str(i + 1))))
+    return _post(values, asked)
 
 
 def pool_body(text: str, label: str) -> dict[str, Any]:
@@ -184,16 +181,26 @@ def pool_body(text: str, label: str) -> dict[str, Any]:
     return {**body, "amount": int(amount) if amount.isdigit() else amount}
 
 
-def _post(values: dict[str, Any], path: str, body: dict[str, Any]) -> None:
-    status, told = call(place_of(values), "POST", path, body, key=new_key())
-    if status >= 300:
-        raise say.failure_of(status, told)
-    print(f"Resource <{told['name']}> is {'declared' if told['changed'] else 'as it was'}.")
+def _post(values: dict[str, Any], asked: list[tuple[str, dict[str, Any]]]) -> int:
+    """Declare one after the other; the first refusal ends it. As JSON a list of the answers."""
+    as_json = format_of(values) == "json"
+    answers = []
+    try:
+        for path, body in asked:
+            status, told = call(place_of(values), "POST", path, body, key=new_key())
+            if status >= 300:
+                raise say.failure_of(status, told)
+            answers.append(told)
+            if not as_json:
+                done = "declared" if told["changed"] else "as it was"
+                print(f"Resource <{told['name']}> is {done}.")
+    finally:
+        if as_json:
+            print(json.dumps(answers))
+    return say.OK
 
 
-@command(
-    "remove", "  xcecli resources remove fluent\n  xcecli resources remove fluent@2", formats=False
-)
+@command("remove", "  xcecli resources remove fluent\n  xcecli resources remove fluent@2")
 @click.argument("name", metavar="NAME")
 def resource_remove(values: dict[str, Any], name: str) -> int:
     """Take a type, or a pool NAME@LABEL, away; one in use is refused with who uses it."""
@@ -201,7 +208,10 @@ def resource_remove(values: dict[str, Any], name: str) -> int:
     status, told = call(place_of(values), "DELETE", path, key=new_key())
     if status >= 300:
         raise say.failure_of(status, told)
-    print(f"Resource <{told['name']}> is removed.")
+    if format_of(values) == "json":
+        print(json.dumps(told))
+    else:
+        print(f"Resource <{told['name']}> is removed.")
     return say.OK
 
 

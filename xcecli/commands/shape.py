@@ -39,7 +39,7 @@ def epilog(examples: str) -> str:
     return f"\b\nExamples:\n{examples}"
 
 
-def command(name: str, examples: str, *, formats: bool = True) -> Callable[[Any], click.Command]:
+def command(name: str, examples: str) -> Callable[[Any], click.Command]:
     """A command with the common options, collected into one mapping `values`."""
 
     def decorate(run: Callable[..., int]) -> click.Command:
@@ -52,7 +52,7 @@ def command(name: str, examples: str, *, formats: bool = True) -> Callable[[Any]
         params = getattr(run, "__click_params__", [])[::-1]
         return click.Command(
             name,
-            params=[*params, *_common(formats)],
+            params=[*params, *_common()],
             callback=gathered,
             help=run.__doc__,
             epilog=epilog(examples),
@@ -62,12 +62,11 @@ def command(name: str, examples: str, *, formats: bool = True) -> Callable[[Any]
     return decorate
 
 
-def _common(formats: bool) -> list[click.Parameter]:
-    params: list[click.Parameter] = []
-    if formats:
-        shown = click.Choice(FORMATS)
-        params.append(click.Option(["--format"], type=shown, help="how the answer is shown"))
-        params.append(click.Option(["--json"], is_flag=True, help="short for --format json"))
+def _common() -> list[click.Parameter]:
+    params: list[click.Parameter] = [
+        click.Option(["--format"], type=click.Choice(FORMATS), help="how the answer is shown"),
+        click.Option(["--json"], is_flag=True, help="short for --format json"),
+    ]
     params.extend(
         click.Option([*option.names], help=option.about, metavar=option.meta) for option in COMMON
     )

@@ -1,4 +1,4 @@
-"""Jobs: submit (one or many), list, show, kill, wait, explain, history.
+"""Jobs: submit (one or many), list, show, kill, suspend, resume, wait, explain, history.
 
 POST /v1/jobs is the hot one: the application dispatches it before FastAPI is asked. A batch is
 one command per line, put to the controller together, so that they share a commit.
@@ -20,7 +20,7 @@ from xce.api.ports import Engine
 from xce.api.problem import Problem, refused
 from xce.api.routes.histories import story_of
 from xce.api.show import Shown, ended, reason_body, retired
-from xce.controller.core.commands import Kill, Rejection
+from xce.controller.core.commands import HoldJob, Kill, Rejection
 from xce.model.ids import group_text, job_text, parse_job
 from xce.model.job import Job
 
@@ -52,6 +52,8 @@ class JobRoutes:
         add("/v1/jobs", self.listing, methods=["GET"])
         add("/v1/jobs/{job}", self.show, methods=["GET"])
         add("/v1/jobs/{job}/kill", self.kill, methods=["POST"], status_code=202)
+        add("/v1/jobs/{job}/suspend", self.suspend, methods=["POST"], status_code=202)
+        add("/v1/jobs/{job}/resume", self.resume, methods=["POST"], status_code=202)
         add("/v1/jobs/{job}/wait", self.wait, methods=["GET"])
         add("/v1/jobs/{job}/explain", self.explain, methods=["GET"])
         add("/v1/jobs/{job}/history", self.history, methods=["GET"])
@@ -117,14 +119,28 @@ class JobRoutes:
         return answer({"items": items, "next": following, "total": len(found), "lsn": state.lsn})
 
     async def show(self, job: str) -> Response:
-        """One job, also when it has left the state."""
-        return answer(await self._body(job))
+        """One job, also when it has left the state; with the reason while it waits."""
+        body = await self._body(job)
+        return answer({**body, "reason": self._why(body)})
 
     async def kill(self, job: str, request: Request) -> Response:
         """End a job; a member's kill ends its gang."""
         key = self._key(job)
         idempotent = request_of(request, await request.body())
         command = Kill(actor=actor_of(request), job=key, request=idempotent)
+        told = await asked(self._engine, command)
+        return answer({**told.body, "lsn": told.lsn}, 202)
+
+    async def suspend(self, job: str, request: Request) -> Response:
+        """Keep a pending job from being started."""
+        return await self._hold(job, request, hold=True)
+
+    async def resume(self, job: str, request: Request) -> Response:
+        """Let a suspended job be started."""
+        return await self._hold(job, request, hold=False)
+
+    async def _hold(self, job: str, request: Request, *, hold: bool) -> Response:
+        command = HoldJob(actor=actor_of(request), job=self._key(job), hold=hold)
         told = await asked(self._engine, command)
         return answer({**told.body, "lsn": told.lsn}, 202)
 
@@ -146,9 +162,13 @@ class JobRoutes:
     async def explain(self, job: str) -> Response:
         """Why it waits, or what it is doing."""
         body = await self._body(job)
-        return answer(
-            {"job": body, "reason": reason_body(self._engine.reasons_for(job_text(self._key(job))))}
-        )
+        return answer({"job": body, "reason": self._why(body)})
+
+    def _why(self, body: dict[str, Any]) -> dict[str, Any] | None:
+        """Why it waits; sessions tell it of a class, in which others may run."""
+        if body["state"] != "PENDING":
+            return None
+        return reason_body(self._engine.reasons_for(body["id"]))
 
     async def history(self, job: str) -> Response:
         """The records that name it."""

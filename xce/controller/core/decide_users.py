@@ -16,7 +16,7 @@ from xce.model.actor import ADMIN, Actor
 from xce.model.config import QueueConfig
 from xce.model.group import RoleSpec
 from xce.model.ids import group_text, job_text
-from xce.model.job import Exit, Spec
+from xce.model.job import Exit, Job, Spec
 from xce.model.records import (
     GroupEnded,
     GroupSubmitted,
@@ -260,6 +260,19 @@ def _not_yours(actor: Actor, what: str) -> c.Rejection:
     )
 
 
+def _cannot_hold(job: Job, *, hold: bool) -> str:
+    """Why a job cannot be held or let go; "" when it can."""
+    if job.state in ENDED_JOB:
+        return "Job has already finished"
+    if job.group:
+        return "a member of a gang cannot be suspended by this version"
+    if job.state in ("PENDING", "HELD"):
+        return ""
+    if not hold:
+        return "Job is not suspended"
+    return "Job has started; only a pending one can be suspended by this version"
+
+
 def hold_job(draft: Draft, command: c.HoldJob) -> c.Rejection | Answer:
     """Keep a pending plain job from being placed, or let it go again."""
     job = draft.state.jobs.get(command.job)
@@ -268,10 +281,8 @@ def hold_job(draft: Draft, command: c.HoldJob) -> c.Rejection | Answer:
         return c.Rejection(code="not_found", message=f"Job <{text}>: No matching job found")
     if not command.actor.may_change(job.owner):
         return _not_yours(command.actor, f"Job <{text}>")
-    if job.group or job.state not in ("PENDING", "HELD"):
-        return c.Rejection(
-            code="conflict", message=f"Job <{text}>: only a pending plain job can be held"
-        )
+    if why := _cannot_hold(job, hold=command.hold):
+        return c.Rejection(code="conflict", message=f"Job <{text}>: {why}")
     event = "hold" if command.hold else "release"
     if (job.state == "HELD") != command.hold:
         draft.open(JobChanged(job=job.key, field="held", new=str(command.hold)), [text])

@@ -1,0 +1,51 @@
+"""POST /v1/jobs/{id}/suspend and /resume over a real unix socket: states, records, refusals."""
+
+from collections.abc import Callable
+
+import httpx
+
+from tests.api.conftest import Test
+from tests.api.engine import MemoryEngine
+
+JOB = {"command": ["sleep", "60"], "cwd": "/tmp"}
+GANG = {"group": "g", "roles": [{"name": "w", "command": ["true"]}]}
+
+
+def test_a_job_is_suspended_and_resumed_once_each(over_socket: Callable[[Test], None]) -> None:
+    async def test(engine: MemoryEngine, client: httpx.AsyncClient) -> None:
+        await client.post("/v1/jobs", json=JOB)
+        for verb, state in (("suspend", "HELD"), ("resume", "PENDING")):
+            for _ in range(2):
+                answer = await client.post(f"/v1/jobs/1/{verb}")
+                assert (answer.status_code, answer.json()["state"]) == (202, state)
+        kinds = [record.kind for record in engine.log if "1" in record.entities]
+        assert kinds == ["JobSubmitted", "JobChanged", "JobChanged"]
+
+    over_socket(test)
+
+
+def test_what_cannot_be_suspended_is_a_problem(over_socket: Callable[[Test], None]) -> None:
+    async def test(engine: MemoryEngine, client: httpx.AsyncClient) -> None:
+        await client.post("/v1/groups", json={"manifest": GANG, "cwd": "/tmp"})
+        member = await client.post("/v1/jobs/1/suspend")
+        assert (member.status_code, member.json()["detail"]) == (
+            409,
+            "Job <1>: a member of a gang cannot be suspended by this version",
+        )
+        unknown = await client.post("/v1/jobs/x/suspend")
+        assert (unknown.status_code, unknown.json()["code"]) == (404, "not_found")
+
+    over_socket(test)
+
+
+def test_a_held_job_shows_no_reason_of_a_session(over_socket: Callable[[Test], None]) -> None:
+    """The stand-in has a reason for everything; only what is pending is given it."""
+
+    async def test(engine: MemoryEngine, client: httpx.AsyncClient) -> None:
+        await client.post("/v1/jobs", json=JOB)
+        assert (await client.get("/v1/jobs/1")).json()["reason"]["text"].startswith("needs 8 gpu")
+        await client.post("/v1/jobs/1/suspend")
+        assert (await client.get("/v1/jobs/1")).json()["reason"] is None
+        assert (await client.get("/v1/jobs/1/explain")).json()["reason"] is None
+
+    over_socket(test)

@@ -1,0 +1,65 @@
+"""A job in full, as `xcecli job` and `xcecli jobs -l` print it. Standard library only."""
+
+from __future__ import annotations
+
+from xcecli import say
+from xcecli.doing import hosts_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+HELD = "The job was suspended while pending; `xcecli resume` lets it go"
+
+
+def job_lines(told: dict[str, Any]) -> list[str]:
+    """What there is to say of one job."""
+    what = " ".join(told["command"]) if told["command"] else "a script"
+    lines = [
+        (
+            f"Job <{told['id']}>, Job Name <{told['name']}>, User <{told['user']}>, "
+            f"Status <{told['stat']}>, Queue <{told['queue']}>, "
+            f"Job Priority <{told['priority']}>, Command <{what}>"
+        ),
+        (
+            f"{say.exactly(told['submit_us'])}: Submitted, CWD <{told['cwd']}>, "
+            f"Output File <{told['stdout']}>, {told['tasks']} Task(s)"
+        ),
+    ]
+    if told["resreq"]:
+        lines.append(f"  Requested Resources <{told['resreq']}>")
+    if told["group"]:
+        lines.append(f"  Member {told['rank']} of role {told['role']} of gang {told['group']}")
+    if told["hosts"]:
+        lines.append(f"  On Host(s) <{hosts_text(told['hosts'])}>, attempt {told['attempt']}")
+    if told["started_us"]:
+        lines.append(f"{say.exactly(told['started_us'])}: Started")
+    if told["ended_us"]:
+        lines.append(f"{say.exactly(told['ended_us'])}: {_end_text(told)}")
+    if told["last_failure"]:
+        lines.append(f"  Last failed start: {told['last_failure']}")
+    why = waiting_lines(told, told.get("reason"))
+    return [*lines, " PENDING REASONS:", *why] if why else lines
+
+
+def waiting_lines(told: dict[str, Any], reason: dict[str, Any] | None) -> list[str]:
+    """Why a job or a gang waits, as far as it is known."""
+    if told["state"] == "HELD":
+        return [f"  {HELD}"]
+    if reason is None:
+        return []
+    lines = [f"  {reason['text']}"]
+    if reason["hosts_text"]:
+        lines.append(f"  hosts: {reason['hosts_text']}")
+    return lines
+
+
+def _end_text(told: dict[str, Any]) -> str:
+    ended = told["exit"] or {}
+    if told["state"] == "DONE":
+        return "Done successfully."
+    if ended.get("how") == "exited":
+        return f"Exited with exit code {ended['code']}."
+    if ended.get("how") == "signalled":
+        return f"Exited by signal {ended['code']}."
+    return f"Ended without a code: {ended.get('reason') or 'not known'}."
