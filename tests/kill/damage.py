@@ -88,10 +88,13 @@ class Ruin:
 
 
 @contextmanager
-def ruin(database: str = "sqlite", mutant: str = "") -> Iterator[Ruin]:
-    """A home to be damaged; gone afterwards."""
+def ruin(database: str = "sqlite", mutant: str = "", like: Ruin | None = None) -> Iterator[Ruin]:
+    """A home to be damaged, empty or a copy of another's; gone afterwards."""
     folder = Path(mkdtemp(prefix="xce-kill-"))
     cluster = Cluster(folder, hosts=1, database=database, mutant=mutant)
+    if like is not None:
+        # A socket cannot be copied; a killed controller leaves one.
+        shutil.copytree(like.home, cluster.home, ignore=shutil.ignore_patterns("*.sock"))
     try:
         yield Ruin(cluster)
     finally:

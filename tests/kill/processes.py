@@ -2,8 +2,9 @@
 again when they die.
 
 A death by SIGKILL is what the run is about. A controller that ends otherwise before it was told
-to is a fault on SQLite; on PostgreSQL it may end while the server is away. Everything of a run
-carries the run's folder in its command line or environment, so that what is left can be found.
+to is a fault on SQLite; on PostgreSQL it may end while the server is away. Agents are started as
+`xce up` starts them, or by `xce agent` (tests/kit/cluster_process.py). Everything of a run carries
+the run's folder in its command line or environment, so that what is left can be found.
 """
 
 import contextlib
@@ -19,6 +20,7 @@ from pathlib import Path
 import msgspec
 
 from tests.kill.client import get
+from tests.kit.cluster_process import APART, agent_words, parts
 from xce.agent.settings import AgentConfig, make_folder
 from xce.ops.agents import SUPERVISOR_LOCK, holder_of, kill_process
 from xce.ops.config.file import read_site
@@ -169,19 +171,24 @@ class Cluster:
         return [*words, "--database", self.database, "--allow-root"]
 
     def _agent(self, name: str, boot_id: str = "") -> Part:
+        facts = self.folder / f"{name}.json"
+        facts.write_bytes(msgspec.json.encode(read_site(self.file).emulated[name]))
+        url = f"unix:{self.home}/api.sock"
+        if parts() == APART:
+            more = ("--facts", facts, "--boot-id", boot_id, "--poll", self._poll_ms / 1000)
+            words = agent_words(name, self.home, url, *more, "--allow-root")
+            return Part(name, self.python("xce.ops.main", *words), self.folder / f"{name}.log", {})
         config = AgentConfig(
             host=name,
             home=str(self.home),
-            controllers=(f"unix:{self.home}/api.sock",),
+            controllers=(url,),
             token_file="",
-            facts_file=str(self.folder / f"{name}.json"),
+            facts_file=str(facts),
             allow_root=True,
             boot_id=boot_id,
             poll_wait_ms=self._poll_ms,
             retry_cap_s=0.5,
         )
-        facts = read_site(self.file).emulated[name]
-        (self.folder / f"{name}.json").write_bytes(msgspec.json.encode(facts))
         words = self.python("xce.agent", msgspec.json.encode(config).decode())
         return Part(name, words, self.folder / f"{name}.log", {})
 
