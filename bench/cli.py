@@ -11,8 +11,8 @@ import sys
 import time
 from typing import Any
 
-from bench.load import percentile
-from bench.service import durability, service
+from bench._served.load import percentile
+from bench._served.service import durability, service
 
 _COUNT = (
     "import sys\nfrom xcecli.main import main\n"

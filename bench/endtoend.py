@@ -6,8 +6,8 @@ import json
 import time
 from typing import Any
 
-from bench.load import JOB, submit_many
-from bench.service import cluster_of, durability, get, service
+from bench._served.load import JOB, submit_many
+from bench._served.service import cluster_of, durability, get, service
 
 
 def run(argv: list[str]) -> dict[str, Any]:

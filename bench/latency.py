@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench.load import Client, percentile
-from bench.service import cluster_of, durability, service
+from bench._served.load import Client, percentile
+from bench._served.service import cluster_of, durability, service
 
 
 def run(argv: list[str]) -> dict[str, Any]:

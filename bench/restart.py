@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench.load import JOB, Client
-from bench.service import NOTHING_STARTS, Service, durability, get
+from bench._served.load import JOB, Client
+from bench._served.service import NOTHING_STARTS, Service, durability, get
 
 _BATCH = 2_000
 

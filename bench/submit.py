@@ -6,8 +6,8 @@ import json
 import time
 from typing import Any
 
-from bench.load import JOB, Client, percentile, submit_many
-from bench.service import NOTHING_STARTS, durability, service
+from bench._served.load import JOB, Client, percentile, submit_many
+from bench._served.service import NOTHING_STARTS, durability, service
 
 _BODY = json.dumps({**JOB, "held": False}).encode()
 

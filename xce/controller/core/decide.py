@@ -15,9 +15,9 @@ from xce.controller.core.decide_hosts import host_event, register_host
 from xce.controller.core.decide_log import end_session, load_config, note_cut, start_leading
 from xce.controller.core.decide_plan import commit_plan
 from xce.controller.core.decide_reports import take_report
-from xce.controller.core.decide_resources import add_pool, add_type, remove_resource, take_tick
 from xce.controller.core.decide_users import hold_job, kill, submit_group, submit_job
 from xce.controller.core.draft import Draft
+from xce.controller.core.resources.decide import add_pool, add_type, remove_resource, take_tick
 from xce.controller.core.state import State
 from xce.model.actor import SYSTEM
 from xce.model.records import Record

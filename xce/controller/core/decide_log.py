@@ -3,8 +3,8 @@
 from typing import Any
 
 from xce.controller.core import commands as c
-from xce.controller.core.decide_resources import merged
 from xce.controller.core.draft import Draft
+from xce.controller.core.resources.decide import merged
 from xce.model.actor import ADMIN, SYSTEM
 from xce.model.ids import host_ref
 from xce.model.records import ConfigLoaded, CutClosed, LeaderStarted, SessionEnded
@@ -32,7 +32,7 @@ def start_leading(draft: Draft, command: c.StartLeading) -> c.Rejection | Answer
 
 def load_config(draft: Draft, command: c.LoadConfig) -> c.Rejection | Answer:
     """Put a configuration in force; the same one again is nothing. What was declared at run time
-    stays (see `decide_resources.merged`)."""
+    stays (see `resources.decide.merged`)."""
     if command.actor.kind not in (ADMIN, SYSTEM):
         return c.Rejection(code="not_allowed", message="only an administrator may load settings")
     setting = draft.state.tables["setting"].get("config")

@@ -1,0 +1,1 @@
+"""What benchmarks of a served controller share: starting one, and putting load on it."""
