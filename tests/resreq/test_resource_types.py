@@ -88,3 +88,11 @@ def test_a_site_adds_types_of_its_own_to_the_built_in_ones() -> None:
     )
     assert types["os"] == ResourceType(name="os", layer=Layer.ATTRIBUTE, kind=Kind.STRING)
     assert site_types(()) is BUILT_IN
+
+
+def test_a_suspended_job_keeps_what_a_stopped_process_keeps() -> None:
+    kept = {name for name, one in BUILT_IN.items() if not one.release_on_suspend}
+    assert kept == {
+        "directory", "gpu", "mem", "ngpus_excl_p", "ngpus_excl_t", "ngpus_physical", "port",
+        "scratch", "swp", "tmp",
+    }  # fmt: skip

@@ -137,9 +137,9 @@ _LOAD = (
     _load("io", _INC, 15, "disk KB per second", scale=THOUSANDTHS),
     _load("ls", _INC, 30, "users logged in"),
     _load("it", _DEC, 30, "idle minutes"),
-    _load("tmp", _DEC, 120, "space free in /tmp", unit=BYTES),
-    _load("swp", _DEC, 15, "swap space free", unit=BYTES),
-    _load("mem", _DEC, 15, "memory free", unit=BYTES),
+    _load("tmp", _DEC, 120, "space free in /tmp", unit=BYTES, release_on_suspend=False),
+    _load("swp", _DEC, 15, "swap space free", unit=BYTES, release_on_suspend=False),
+    _load("mem", _DEC, 15, "memory free", unit=BYTES, release_on_suspend=False),
 )
 
 _FACTS = (
@@ -169,21 +169,33 @@ _FACTS = (
 
 def _gpu_count(name: str, about: str) -> ResourceType:
     return ResourceType(
-        name=name, direction=_DEC, consumable=True, stands_for="gpu", description=about
+        name=name,
+        direction=_DEC,
+        consumable=True,
+        release_on_suspend=False,
+        stands_for="gpu",
+        description=about,
     )
 
 
+# A stopped process keeps its memory, files, GPUs and ports; what it gives back are slots.
 _COUNTED = (
     ResourceType(
         name="slots", direction=_DEC, consumable=True, description="free job slots; a task takes 1"
     ),
     ResourceType(
-        name="scratch", unit=BYTES, direction=_DEC, consumable=True, description="scratch space"
+        name="scratch",
+        unit=BYTES,
+        direction=_DEC,
+        consumable=True,
+        release_on_suspend=False,
+        description="scratch space",
     ),
     ResourceType(
         name="directory",
         unit=BYTES,
         consumable=True,
+        release_on_suspend=False,
         provider="directory",
         provision=True,
         draws_on="scratch",
@@ -195,6 +207,7 @@ _COUNTED = (
         kind=Kind.INSTANCE,
         direction=_DEC,
         consumable=True,
+        release_on_suspend=False,
         provider="nvml",
         description="a GPU",
     ),
@@ -206,6 +219,7 @@ _COUNTED = (
         layer=Layer.INSTANCE,
         kind=Kind.INTERVAL,
         consumable=True,
+        release_on_suspend=False,
         provider="port",
         provision=True,
         description="a TCP port of the host's range",
