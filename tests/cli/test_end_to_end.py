@@ -1,4 +1,4 @@
-"""The command against a real `xce up` with real processes: jobs, the examples' gangs, outputs.
+"""The command against a real cluster with real processes: jobs, the examples' gangs, outputs.
 
 One service serves all tests of this file; each test has a directory of its own.
 """
@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.kit.cluster_process import cluster_words
+
 pytestmark = [pytest.mark.processes, pytest.mark.slow]
 
 ROOT = Path(__file__).parents[2]
@@ -25,11 +27,10 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The home of a running `xce up` with the emulated cluster of the examples."""
+    """The home of a running controller with the emulated cluster of the examples."""
     folder = tmp_path_factory.mktemp("up") / "home"
     cluster = ROOT / "examples" / "clusters" / "dgx-4.toml"
-    command = [sys.executable, "-m", "xce.ops.main", "up", "--home", str(folder), "--port", "0"]
-    command += ["--cluster", str(cluster), "--allow-root"]
+    command = cluster_words("--home", folder, "--cluster", cluster, "--allow-root")
     up = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     try:
         wait_up(up, folder)

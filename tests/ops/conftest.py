@@ -29,7 +29,7 @@ def one_host(home: Path) -> Path:
 
 @pytest.fixture
 def serve(home: Path, one_host: Path) -> Iterator[Callable[..., Service]]:
-    """Start `xce up` on the home with the one host, or another command."""
+    """Start a cluster on the home with the one host, or another command."""
     started: list[Service] = []
 
     def start(*arguments: object, cluster: Path | None = one_host, **more: Any) -> Service:

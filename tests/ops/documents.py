@@ -2,20 +2,28 @@
 
 A `text` block after a `sh` block is what it prints: each of its lines must be found there, where
 `...` stands for anything and blanks count as one. Blocks marked `sh install` are not run here.
+With the parts apart, what a document calls `xce up` is a controller and agents of their own.
 """
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+from tests.kit.cluster_process import APART, cluster_words, parts
 from tests.ops.xce_up import processes_of
 
 ROOT = Path(__file__).resolve().parents[2]
 _BLOCK = re.compile(r"^```([a-z]+(?: [a-z]+)?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MARK = "== block"
+_UP_APART = """xce() {{
+  if [ "$1" = up ]; then shift; exec {apart} "$@"; fi
+  command xce "$@"
+}}
+"""
 
 
 def blocks(document: Path) -> list[tuple[str, str]]:
@@ -33,6 +41,8 @@ def run(document: Path, folder: Path, **env: str) -> None:
     """Run it in a folder of its own; every line it promises must be printed."""
     found = blocks(document)
     script = "set -eu\n"
+    if parts() == APART:
+        script += _UP_APART.format(apart=shlex.join(cluster_words()))
     for number, (kind, text) in enumerate(found):
         if kind == "sh":
             script += f"echo '{MARK} {number}'\n{text}"

@@ -2,61 +2,42 @@
 
 import os
 import shutil
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.ops.xce_up import Service, processes_of, until, words
+from tests.kit.cluster_process import APART, TOGETHER, cluster_words
+from tests.ops.xce_up import Service, processes_of, until
 from xce.ops.talk import ask
 
 pytestmark = pytest.mark.processes
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 CLUSTER = EXAMPLES / "clusters" / "dgx-4.toml"
-Start = Callable[[Path], Service]
 
 
-def together(home: Path) -> Service:
-    """Everything by one command."""
-    service = Service(home, "--cluster", CLUSTER)
-    service.ready()
-    return service
+def command_lines(home: Path) -> list[list[str]]:
+    """The `xce` commands that run on a home."""
+    lines = [Path(f"/proc/{pid}/cmdline").read_text().split("\0") for pid in processes_of(home)]
+    return sorted(line[3:] for line in lines if line[1:3] == ["-m", "xce.ops.main"])
 
 
-def apart(home: Path) -> Service:
-    """Each part by its own command; the agents know an URL and a token file."""
-    service = Service(home, "--cluster", CLUSTER, command="controller")
-    url = service.ready().split("up at ")[1].partition(",")[0]
-    for name in ("n1", "n2", "n3", "n4"):
-        line = words(
-            "agent", "--home", home.parent / name, "--host", name, "--controller", url,
-            "--token-file", home / "agent.token", "--cluster", CLUSTER, "--allow-root",
-        )  # fmt: skip
-        service.parts.append(subprocess.Popen(line))
-    return service
-
-
-@pytest.fixture(params=[together, apart], ids=["together", "apart"])
+@pytest.fixture
 def service(request: pytest.FixtureRequest, home: Path) -> Iterator[Service]:
     """A running cluster."""
-    start: Start = request.param
-    found = start(home)
+    found = Service(home, "--cluster", CLUSTER, how=request.param)
     try:
+        found.ready()
         yield found
-        for part in found.parts:
-            part.terminate()
-        assert [part.wait(20) for part in found.parts] == [0] * len(found.parts)
         assert found.stop() == (0, "")
-        until(lambda: not processes_of(home.parent), "all parts have ended")
+        until(lambda: not processes_of(home), "all parts have ended")
     finally:
-        for part in found.parts:
-            part.kill()
         found.close()
 
 
+@pytest.mark.parametrize("service", [TOGETHER, APART], indirect=True)
 def test_the_gang_runs_whole(service: Service, home: Path) -> None:
     for name in ("allreduce.py", "allreduce.yaml"):
         shutil.copy(EXAMPLES / "gangs" / name, home / name)
@@ -73,3 +54,27 @@ def test_the_gang_runs_whole(service: Service, home: Path) -> None:
         ("worker", 0),
         ("worker", 1),
     ]
+
+
+@pytest.mark.parametrize("service", [APART], indirect=True)
+def test_apart_each_part_has_its_own_command_and_each_agent_its_own_home(
+    service: Service, home: Path
+) -> None:
+    lines = command_lines(home)
+    assert [line[0] for line in lines] == ["agent"] * 4 + ["controller"]
+    homes = [line[line.index("--home") + 1] for line in lines]
+    assert homes == [*(f"{home}.n{number}" for number in (1, 2, 3, 4)), str(home)]
+    urls = {line[line.index("--controller") + 1] for line in lines[:4]}
+    assert [url.rpartition(":")[0] for url in urls] == ["http://127.0.0.1"]
+
+
+def test_the_parts_are_chosen_by_one_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XCE_TEST_PARTS", "apart")
+    assert cluster_words("--port", 0)[-3:-2] == [
+        str(EXAMPLES.parent / "tests/kit/cluster_process.py")
+    ]
+    monkeypatch.setenv("XCE_TEST_PARTS", "together")
+    assert cluster_words("--port", 0)[1:] == ["-m", "xce.ops.main", "up", "--port", "0"]
+    monkeypatch.setenv("XCE_TEST_PARTS", "sideways")
+    with pytest.raises(ValueError, match="XCE_TEST_PARTS=sideways: it is together or apart"):
+        cluster_words()

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,12 @@ from xce.ops.talk import Said
 
 pytestmark = pytest.mark.processes
 Serve = Callable[..., Service]
+
+
+@pytest.fixture
+def serve(serve: Serve) -> Serve:
+    """Start `xce up` itself: this file is about it."""
+    return partial(serve, command="up")
 
 
 def here(*arguments: object) -> Result:

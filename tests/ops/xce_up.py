@@ -3,12 +3,13 @@
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.kit.cluster_process import cluster_words
+from tests.kit.cluster_process import xce_words as words
 from xce.ops.talk import NobodyThere, Said, ask
 
 ONE_HOST = """
@@ -29,11 +30,6 @@ def until(look: Callable[[], Any], what: str, wait_s: float = WAIT_S) -> Any:
             raise AssertionError(f"still not so after {wait_s} s: {what}")
         time.sleep(0.02)
     return found
-
-
-def words(*arguments: object) -> list[str]:
-    """The command line of `xce`."""
-    return [sys.executable, "-m", "xce.ops.main", *map(str, arguments)]
 
 
 def xce(*arguments: object, **more: Any) -> subprocess.CompletedProcess[str]:
@@ -59,13 +55,15 @@ def _is_of(pid: int, home: Path) -> bool:
 
 
 class Service:
-    """One `xce up` or `xce controller` on a home."""
+    """A cluster on a home, or the one command that is named: `up` itself, or `controller`."""
 
-    def __init__(self, home: Path, *arguments: object, command: str = "up", **more: Any) -> None:
+    def __init__(
+        self, home: Path, *arguments: object, command: str = "", how: str = "", **more: Any
+    ) -> None:
         self.home = home
-        self.parts: list[subprocess.Popen[bytes]] = []
+        options = ("--home", home, "--allow-root", *arguments)
         self.process = subprocess.Popen(
-            words(command, "--home", home, "--allow-root", *arguments),
+            words(command, *options) if command else cluster_words(*options, how=how),
             stderr=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             text=True,
@@ -126,3 +124,6 @@ class Service:
             self.stop()
         for pid in processes_of(self.home):
             os.kill(pid, signal.SIGKILL)
+
+
+__all__ = ["ONE_HOST", "Service", "processes_of", "until", "words", "xce"]

@@ -1,7 +1,8 @@
 """`xce agent`: from the options of one host's agent to the agent at work.
 
 What a real host has is measured; what the cluster file says of it goes over that. An emulated host
-is all that its file says.
+is all that its file says, and a host with a facts file all that this one says; the cluster file
+then only names its reporters.
 """
 
 from pathlib import Path
@@ -44,11 +45,13 @@ def run_one(home: Path, host: str | None, urls: tuple[str, ...], rest: dict[str,
         token_file=str(token) if rest["token_file"] or token.exists() else "",
         allow_root=rest["allow_root"],
         on_leave=rest["on_leave"],
+        cgroup=rest["cgroup"],
+        boot_id=rest["boot_id"],
+        poll_wait_ms=round(1000 * rest["poll_s"]),
     )
     try:
-        path = Path(make_folder(config)) / FACTS_FILE
         site = read_site(rest["cluster"]) if rest["cluster"] else default_site()
-        write_whole(path, msgspec.json.encode(_facts(site, name)).decode())
+        path = rest["facts_file"] or _kept_facts(Path(make_folder(config)), site, name)
         reporters = tuple(one for one in site.reporters if one.runs_on(name))
         config = structs.replace(config, facts_file=str(path), reporters=reporters)
     except ConfigFaulty as error:
@@ -63,9 +66,13 @@ def run_one(home: Path, host: str | None, urls: tuple[str, ...], rest: dict[str,
     return run_agent(config)
 
 
-def _facts(site: Site, name: str) -> HostFacts:
-    """What the host has: an emulated one what its file says, a real one what is measured."""
-    return site.emulated.get(name) or real_host(site.declared.get(name))
+def _kept_facts(folder: Path, site: Site, name: str) -> Path:
+    """A file of what the host has: an emulated one what the site says, a real one what is
+    measured."""
+    facts = site.emulated.get(name) or real_host(site.declared.get(name))
+    path = folder / FACTS_FILE
+    write_whole(path, msgspec.json.encode(facts).decode())
+    return path
 
 
 def real_host(declared: HostFacts | None) -> HostFacts:
