@@ -173,6 +173,25 @@ def test_a_fork_bomb_is_bounded_and_killed_whole(host: Host) -> None:
     until(lambda: not host.processes())
 
 
+def test_a_bomb_of_bombs_is_killed_whole(host: Host) -> None:
+    """Each process forks without end; 2,000 forks in all are the test's own fuse."""
+    fuse = host.folder / "fuse"
+    fuse.write_bytes(b"")
+    bomb = (
+        "import os, sys\n"
+        "fuse = os.open(sys.argv[2], os.O_WRONLY | os.O_APPEND)\n"
+        "while os.fstat(fuse).st_size < 2000:\n"
+        "    os.write(fuse, b'x')\n"
+        "    try: os.fork()\n"
+        "    except OSError: pass\n"
+        "import time; time.sleep(600)\n"
+    )
+    host.run([sys.executable, "-c", bomb, host.mark, str(fuse)], timeout_us=60 * SECOND_US)
+    until(lambda: bool(host.said))
+    assert host.said[0].startswith("reporter elim: forks: more than 32 processes")
+    until(lambda: not host.processes())
+
+
 def test_what_left_its_parent_and_its_session_is_killed_too(host: Host) -> None:
     text = f"(setsid sh -c 'sleep 600; :' {host.mark} &) ; exit 1"
     host.shell(text)

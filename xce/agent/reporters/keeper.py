@@ -20,6 +20,7 @@ import sys
 import time
 from typing import Any
 
+from xce.agent.reporters import bounds
 from xce.agent.reporters.lines import LineWrong, Values, read_line
 from xce.agent.supervisor import kernel
 from xce.agent.supervisor.cgroup import Group
@@ -69,6 +70,7 @@ class Keeper:
         self._timeout_s = timeout_s
         self._tree = Tree(f"reporter-{os.getpid()}", Group())
         self._own = os.getpid()
+        self._bound = ""
         self._pid = 0
         self._pipe = -1
         self._rest = b""
@@ -87,6 +89,8 @@ class Keeper:
         except Ended as ended:
             found = ended
         self._kill()
+        if self._bound:
+            bounds.remove(self._bound)
         return found
 
     def stop(self, *_: object) -> None:
@@ -94,6 +98,7 @@ class Keeper:
         raise Ended(STOPPED, "it was told to stop")
 
     def _start(self) -> None:
+        self._bound = bounds.make_group(f"{self._own}", PROCESSES_MAX * 2)
         read, write = os.pipe2(os.O_CLOEXEC)
         ready, failed = os.pipe2(os.O_CLOEXEC)
         self._pid = os.fork()
@@ -114,6 +119,8 @@ class Keeper:
         try:
             os.setsid()
             kernel.die_with_parent(self._own)
+            if self._bound:
+                bounds.join(self._bound)
             null = os.open(os.devnull, os.O_RDWR)
             os.dup2(null, 0)
             os.dup2(write, 1)
