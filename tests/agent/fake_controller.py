@@ -45,6 +45,9 @@ class FakeController:
         self.tokens: list[str] = []
         self.polls: list[Poll] = []
         self.refuse: tuple[int, str] | None = None
+        self.refuse_code = self.refuse_hint = ""
+        self.log_id = ""
+        self.heartbeat_us = 1_000_000
         self.swallow = 0
         self.wants_reconcile = 0
         self._base = 0
@@ -121,6 +124,12 @@ class FakeController:
             self.incarnation += 1
             self._changed.notify_all()
 
+    def new_incarnation(self) -> None:
+        """Another agent of the host's name registered."""
+        with self._changed:
+            self.incarnation += 1
+            self._changed.notify_all()
+
     # --- seen -----------------------------------------------------------------------------------
 
     def wait(self, what: Callable[[], object], limit_s: float = 20.0) -> object:
@@ -168,7 +177,8 @@ class FakeController:
                 protocol=PROTOCOL,
                 epoch=self.epoch,
                 incarnation=self.incarnation,
-                heartbeat_us=1_000_000,
+                heartbeat_us=self.heartbeat_us,
+                log_id=self.log_id,
             )
 
     def on_poll(self, body: bytes) -> object:
@@ -231,7 +241,12 @@ class _Handler(BaseHTTPRequestHandler):
         what = self.path.rpartition("/")[2]
         if controller.refuse is not None:
             status, detail = controller.refuse
-            self._answer(status, msgspec.json.encode({"detail": detail}))
+            said = {
+                "detail": detail,
+                "code": controller.refuse_code,
+                "hint": controller.refuse_hint,
+            }
+            self._answer(status, msgspec.json.encode(said))
             return
         answer = getattr(controller, f"on_{what}")(body)
         if answer is None:

@@ -4,10 +4,13 @@ What an older history did under a launch's number is never the outcome of this o
 what runs of it is neither signalled nor stopped by a stranger's orders.
 """
 
+import time
+
 import pytest
 
 from tests.agent.conftest import Host
 from tests.agent.fake_controller import FakeController
+from xce.agent.link import Place
 from xce.dispatch.protocol import (
     GONE,
     PREPARED,
@@ -115,3 +118,142 @@ def test_an_attachment_of_another_history_is_neither_given_nor_taken_down(
     assert [(one.attachment, one.generation, one.state) for one in found[0].attachments] == [
         (1, 3, "ready")
     ]
+
+
+# -- which log the journal is of ------------------------------------------------------------------
+
+
+def ended(host: Host) -> tuple[int, str]:
+    assert host.agent is not None
+    _, err = host.agent.communicate(timeout=20)
+    return host.agent.returncode, err.decode()
+
+
+def test_the_journal_remembers_its_log_and_tells_it_at_every_registration(
+    host: Host, controller: FakeController
+) -> None:
+    controller.log_id = "aa" * 16
+    host.start()
+    controller.await_report(Reconciled)
+    controller.go(1, host.shell("true"))
+    controller.await_report(Ended, 1)
+    assert host.leave() == 0
+    host.start()
+    controller.await_registered(2)
+    first, second = controller.registers
+    assert (first.log_id, first.epoch, first.anchor_lsn) == ("", 0, 0)
+    assert (second.log_id, second.epoch) == ("aa" * 16, 1)
+    assert second.anchor_lsn >= 1
+    assert second.anchor_hash == f"hash{second.anchor_lsn}"
+    assert (len(first.agent), second.agent) == (16, first.agent)
+
+
+def test_an_agent_does_nothing_for_a_controller_of_another_log(
+    host: Host, controller: FakeController
+) -> None:
+    controller.log_id = "aa" * 16
+    host.start()
+    controller.await_report(Reconciled)
+    assert host.leave() == 0
+    controller.log_id = "bb" * 16
+    controller.go(1, host.shell("echo ran"))
+    host.start()
+    code, text = ended(host)
+    assert code == 7
+    assert "journal of this host is of log aaaaaaaa, and the controller has log bbbbbbbb" in text
+    assert f"move {host.folder} away" in text
+    assert host.text() == ""
+
+
+def test_an_agent_of_a_journal_from_before_takes_on_the_log_it_meets(
+    host: Host, controller: FakeController
+) -> None:
+    host.start()
+    controller.await_report(Reconciled)
+    assert host.leave() == 0
+    controller.log_id = "aa" * 16
+    for count in (2, 3):
+        host.start()
+        controller.await_report(Reconciled, nth=count)
+        assert host.leave() == 0
+    assert [one.log_id for one in controller.registers] == ["", "", "aa" * 16]
+
+
+def test_a_refusal_is_told_with_its_cure(host: Host, controller: FakeController) -> None:
+    controller.refuse, controller.refuse_code = (
+        (422, "the journal is of another log"),
+        "foreign_log",
+    )
+    controller.refuse_hint = "move it away"
+    host.start()
+    code, text = ended(host)
+    assert code == 7
+    assert text.endswith("(422): the journal is of another log; move it away\n")
+
+
+# -- two agents of one name -----------------------------------------------------------------------
+
+
+def test_a_name_that_another_agent_has_is_asked_for_again_before_the_agent_ends(
+    host: Host, controller: FakeController
+) -> None:
+    controller.refuse, controller.refuse_code = (422, "two agents"), "cloned_identity"
+    host.start(clone_wait_s=1.0)
+    code, text = ended(host)
+    assert code == 7
+    first, last = text.splitlines()
+    assert first.endswith("(422): two agents; asking again for 1 s")
+    assert last.endswith("(422): two agents")
+
+
+def test_a_host_that_was_just_booted_gets_its_name_back(
+    host: Host, controller: FakeController
+) -> None:
+    controller.refuse, controller.refuse_code = (422, "two agents"), "cloned_identity"
+    host.start()
+    controller.wait(lambda: len(controller.tokens) >= 3)
+    controller.refuse = None
+    controller.await_report(Reconciled)
+
+
+def test_an_agent_that_is_put_out_again_and_again_asks_ever_later() -> None:
+    place, now_s, waited = Place(30.0), 1000.0, []
+    for _ in range(10):
+        waited.append(place.pause_s(now_s))
+        assert place.pause_s(now_s) == 0.0
+        place.took(now_s)
+        now_s += 0.01
+    assert waited == [0.0, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0]
+    now_s += 60.0
+    assert place.pause_s(now_s) == 0.0
+    place.took(now_s)
+    assert place.pause_s(now_s + 1.0) == 0.2
+
+
+def test_registering_in_turns_with_another_comes_to_rest(
+    host: Host, controller: FakeController
+) -> None:
+    host.start()
+    controller.await_report(Reconciled)
+    end_s = time.monotonic() + 1.5
+    while time.monotonic() < end_s:
+        seen = len(controller.registers)
+        controller.new_incarnation()
+        controller.await_registered(seen + 1)
+    assert len(controller.registers) <= 5
+
+
+# -- how often it is heard ------------------------------------------------------------------------
+
+
+def test_polls_wait_no_longer_than_the_heartbeat_that_the_controller_asks_for(
+    host: Host, controller: FakeController
+) -> None:
+    controller.heartbeat_us = 250_000
+    host.start()
+    controller.wait(lambda: len(controller.polls) >= 3)
+    assert [poll.wait_ms for poll in controller.polls[:3]] == [250, 250, 250]
+    controller.heartbeat_us = 60_000_000
+    controller.new_incarnation()
+    controller.await_registered(2)
+    controller.wait(lambda: controller.polls[-1].wait_ms == 5_000)

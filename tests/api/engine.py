@@ -59,6 +59,7 @@ class MemoryEngine:
         self.retired: dict[str, dict[str, Any]] = {}
         self.answers: dict[tuple[int, str], tuple[str, dict[str, Any]]] = {}
         self.answer_now = True
+        self.refused: dict[str, str] = {}
         self._grown = asyncio.Condition()
         self._take(
             StartLeading(
@@ -79,6 +80,10 @@ class MemoryEngine:
     @property
     def about(self) -> Mapping[str, Any]:
         return {"name": "memory", "version": "", "durability": {"durable": "no"}}
+
+    @property
+    def refused_hosts(self) -> Mapping[str, str]:
+        return self.refused
 
     def _take(self, command: Command) -> Answer | Rejection:
         self.commands.append(command)
@@ -116,6 +121,10 @@ class MemoryEngine:
                     self._grown.wait_for(lambda: self.state.lsn > after_lsn), timeout_s
                 )
         return self.state.lsn
+
+    @property
+    def log_id(self) -> str:
+        return "own"
 
     async def witness(self, host: str, lsn: int, digest: str) -> None:
         self.witnessed = (host, lsn, digest)

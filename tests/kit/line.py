@@ -71,7 +71,6 @@ class Line:
         agent = self._world.agents[name]
         if self._world.leaderless or agent.muted or boot_id != agent.boot_id:
             return
-        self._world.hosts.hear(name, self._world.now_us)
 
         def tell(answer: Answer) -> None:
             if isinstance(answer, Outcome):
@@ -79,7 +78,7 @@ class Line:
                 self.deliver(agent.registered, life, self._world.state.epoch, incarnation)
 
         command = c.RegisterHost(
-            actor=host_actor(name), host=name, boot_id=boot_id, facts=agent.facts
+            actor=host_actor(name), host=name, boot_id=boot_id, facts=agent.facts, epoch=agent.epoch
         )
         self._world.inbox.append((command, tell))
 

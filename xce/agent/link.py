@@ -14,6 +14,8 @@ from urllib.parse import urlsplit
 
 RETRY = {408, 425, 429}
 MISDIRECTED = 421
+STEADY_S, PAUSE_FIRST_S, PAUSE_CAP_S = 60.0, 0.2, 30.0
+CLONED = "cloned_identity"
 
 
 class Unreachable(Exception):
@@ -21,7 +23,42 @@ class Unreachable(Exception):
 
 
 class Refused(Exception):
-    """The controller will not have this agent."""
+    """The controller will not have this agent; `code` is the problem's."""
+
+    def __init__(self, why: str, code: str = "") -> None:
+        super().__init__(why)
+        self.code = code
+
+
+class Place:
+    """The pauses of an agent that loses its place, or does not get it, to another of its name."""
+
+    def __init__(self, wait_s: float) -> None:
+        self.tries = 0
+        self._wait_s = wait_s
+        self._since_s = 0.0
+        self._took_s = 0.0
+        self._pause_s = 0.0
+
+    def pause_s(self, now_s: float) -> float:
+        """How long to wait before it registers: ever longer while it is put out soon after."""
+        if self._took_s:
+            soon = now_s - self._took_s < STEADY_S
+            grown_s = min(PAUSE_CAP_S, max(PAUSE_FIRST_S, 2 * self._pause_s))
+            self._pause_s = grown_s if soon else 0.0
+            self._took_s = 0.0
+            return self._pause_s
+        return 0.0
+
+    def took(self, now_s: float) -> None:
+        """It is registered."""
+        self.tries, self._took_s = 0, now_s
+
+    def is_taken(self, now_s: float) -> bool:
+        """The name is another's now; whether that was so for long enough to give up."""
+        self.tries += 1
+        self._since_s = now_s if self.tries == 1 else self._since_s
+        return now_s - self._since_s >= self._wait_s
 
 
 class _UnixConnection(http.client.HTTPConnection):
@@ -96,7 +133,8 @@ class Line:
         elif 200 <= status < 300:
             return answer
         elif 400 <= status < 500 and status not in RETRY:
-            raise Refused(f"{self._url} refused {path} ({status}): {_reason(answer)}")
+            why = f"{self._url} refused {path} ({status}): {_reason(answer)}"
+            raise Refused(why, _field(answer, "code"))
         elif status >= 500:
             self._addresses.leave(self._url)
         raise Unreachable(f"{self._url} answered {status}: {_reason(answer)}")
@@ -147,4 +185,7 @@ def _field(answer: bytes, name: str) -> str:
 
 def _reason(answer: bytes) -> str:
     text = _field(answer, "detail") or _field(answer, "title")
+    hint = _field(answer, "hint")
+    if text and hint:
+        return f"{text}; {hint}"
     return text or answer[:200].decode(errors="replace") or "no reason given"

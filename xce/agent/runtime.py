@@ -4,7 +4,8 @@ Three threads beside the main one: `orders` keeps the long poll open and hands o
 supervisor and the keeper; `reports` posts what waits in the outbox; the supervisor's reader fills
 it by way of `tidings`. Nothing is done by an epoch below the highest seen, and a higher one is
 durable before anything is done by it. A poll's stamp is raised only when the orders of the answer
-are durable.
+are durable. The journal is of one log: the first registration writes down which, and neither side
+goes on with another. An agent whose incarnation is taken by another asks for it again ever later.
 """
 
 import sys
@@ -17,7 +18,7 @@ import msgspec
 
 from xce import crashpoint
 from xce.agent.attachments import Keeper
-from xce.agent.link import Addresses, Line, Refused, Unreachable
+from xce.agent.link import CLONED, Addresses, Line, Place, Refused, Unreachable
 from xce.agent.outbox import Outbox
 from xce.agent.reporters.board import Board
 from xce.agent.settings import AgentConfig
@@ -61,13 +62,18 @@ class Session:
         self.incarnation = 0
         self.stamp = 0
         self.anchor = (0, "")
+        self.log_id = ""
+        self.host_key = ""
+        self.heartbeat_ms = 0
         self._changed = threading.Condition()
 
-    def see(self, epoch: int, anchor_lsn: int, anchor_hash: str) -> None:
+    def see(self, told: Message) -> None:
         """What the host journal holds."""
-        self.epoch = max(self.epoch, epoch)
-        if anchor_lsn > self.anchor[0]:
-            self.anchor = (anchor_lsn, anchor_hash)
+        self.epoch = max(self.epoch, told["epoch"])
+        if told["anchor_lsn"] > self.anchor[0]:
+            self.anchor = (told["anchor_lsn"], told["anchor_hash"])
+        self.host_key = told["host_key"]
+        self.log_id = told.get("log_id") or self.log_id
 
     def enter(self, incarnation: int) -> None:
         """The controller knows this agent as its host's present incarnation."""
@@ -150,12 +156,13 @@ class Agent:
     # --- orders -----------------------------------------------------------------------------
 
     def _take_orders(self) -> None:
-        line = self._line()
+        line, place = self._line(), Place(self.config.clone_wait_s)
         pause_s = 0.0
         while True:
             try:
                 if self.session.incarnation == 0:
-                    self._register(line)
+                    time.sleep(place.pause_s(time.monotonic()))
+                    self._take_place(line, place)
                 self._poll(line)
                 pause_s = 0.0
             except (Unreachable, StaleController, SupervisorLost):
@@ -179,6 +186,20 @@ class Agent:
             raise StaleController
         return answer
 
+    def _take_place(self, line: Line, place: Place) -> None:
+        """Register. Another agent of this name that is heard may be this host's before a reboot:
+        then it is not heard any more in a while."""
+        try:
+            self._register(line)
+        except Refused as error:
+            if error.code != CLONED or place.is_taken(time.monotonic()):
+                raise
+            if place.tries == 1:
+                print(f"xce agent {self.config.host}: {error}; asking again for "
+                      f"{self.config.clone_wait_s:g} s", file=sys.stderr, flush=True)  # fmt: skip
+            raise Unreachable(str(error)) from error
+        place.took(time.monotonic())
+
     def _register(self, line: Line) -> None:
         session = self.session
         question = Register(
@@ -186,6 +207,8 @@ class Agent:
             host=self.config.host,
             boot_id=self._boot_id,
             facts=self._facts,
+            agent=session.host_key,
+            log_id=session.log_id,
             epoch=session.epoch,
             anchor_lsn=session.anchor[0],
             anchor_hash=session.anchor[1],
@@ -193,7 +216,8 @@ class Agent:
         answer = self._ask(line, "register", question, Registered)
         if answer.protocol != PROTOCOL:
             raise Refused(f"the controller speaks protocol {answer.protocol}, not {PROTOCOL}")
-        self._see_epoch(answer.epoch)
+        self._see_epoch(answer.epoch, answer.log_id)
+        session.heartbeat_ms = answer.heartbeat_us // 1000
         self._reconcile(0)
         session.enter(answer.incarnation)
 
@@ -202,11 +226,18 @@ class Agent:
         self.tidings.ask(question)
         self.supervised.ask({"do": "hello"})
 
-    def _see_epoch(self, epoch: int) -> None:
+    def _see_epoch(self, epoch: int, log_id: str = "") -> None:
         """Durable first, then in force."""
-        if epoch > self.session.epoch:
-            self.supervised.ask({"do": "epoch", "epoch": epoch})
-            self.session.epoch = epoch
+        session = self.session
+        if log_id and session.log_id not in ("", log_id):
+            raise Refused(
+                f"the journal of this host is of log {session.log_id[:8]}, and the controller has "
+                f"log {log_id[:8]}; once nothing of it runs here any more, move "
+                f"{self.config.folder} away and start the agent again"
+            )
+        if epoch > session.epoch or (log_id and not session.log_id):
+            self.supervised.ask({"do": "epoch", "epoch": epoch, "log": log_id})
+            session.epoch, session.log_id = epoch, log_id or session.log_id
 
     def _poll(self, line: Line) -> None:
         session = self.session
@@ -217,7 +248,8 @@ class Agent:
             incarnation=incarnation,
             epoch=session.epoch,
             stamp=session.stamp,
-            wait_ms=self.config.poll_wait_ms,
+            wait_ms=self._wait_ms(),
+            log_id=session.log_id,
             anchor_lsn=session.anchor[0],
             anchor_hash=session.anchor[1],
             observed=self.board.told(),
@@ -234,9 +266,14 @@ class Agent:
         if answer.reconcile:
             self._reconcile(answer.question)
 
+    def _wait_ms(self) -> int:
+        """How long a poll may wait: the controller is to hear this host at every heartbeat."""
+        beat_ms = self.session.heartbeat_ms
+        return min(self.config.poll_wait_ms, beat_ms) if beat_ms else self.config.poll_wait_ms
+
     def _obey(self, answer: Orders) -> None:
         """Hand orders on; returns when all of them are durable."""
-        requests: list[Message] = []
+        requests: list[Message] = self._anchor(answer)
         for order in answer.orders:
             if isinstance(order, LaunchOrder):
                 requests += _requests(order)
@@ -244,7 +281,7 @@ class Agent:
                 self.keeper.want(order)
         self.keeper.commit()
         if requests:
-            self.supervised.ask(*self._anchor(answer), *requests)
+            self.supervised.ask(*requests)
 
     def _anchor(self, answer: Orders | ReportsTaken) -> list[Message]:
         if answer.anchor_lsn <= self.session.anchor[0]:

@@ -39,8 +39,9 @@ class AgentConfig(Struct, frozen=True, kw_only=True):
 
     `cgroup`: auto, v2, v1 or none. `on_leave`: `keep` leaves launches running when the agent is
     told to stop, `stop` brings them down first. `exec_providers` names providers that are
-    executables of the site, by their argument vectors. `reporters` are run beside the built-in
-    load indices, which are sampled unless `load_interval_us` is 0.
+    executables of the site, by their argument vectors. `clone_wait_s`: how long it asks again when
+    another agent of its name is heard, which may be its own of before a reboot. `reporters` are
+    run beside the built-in load indices, which are sampled unless `load_interval_us` is 0.
     """
 
     host: str
@@ -58,6 +59,7 @@ class AgentConfig(Struct, frozen=True, kw_only=True):
     poll_wait_ms: int = 5_000
     retry_first_s: float = 0.05
     retry_cap_s: float = 2.0
+    clone_wait_s: float = 30.0
 
     @property
     def folder(self) -> str:

@@ -26,7 +26,7 @@ from xce.dispatch.protocol import (
 class Tidings:
     """The way from events to reports. `see` is told what the host journal holds."""
 
-    def __init__(self, outbox: Outbox, address: str, see: Callable[[int, int, str], None]) -> None:
+    def __init__(self, outbox: Outbox, address: str, see: Callable[[Message], None]) -> None:
         self.keeper: Keeper
         self.listed = threading.Event()
         self._outbox = outbox
@@ -54,7 +54,7 @@ class Tidings:
             self._outbox.put(Ended, event["launch"], **known, **_end_fields(event))
 
     def _heard_list(self, event: Message) -> None:
-        self._see(event["epoch"], event["anchor_lsn"], event["anchor_hash"])
+        self._see(event)
         question, self._question = self._question, None
         if question is not None:
             self._put_reconciled(question, event["launches"])

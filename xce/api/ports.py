@@ -110,6 +110,10 @@ class Engine(Protocol):
     def about(self) -> Mapping[str, Any]:
         """The log: {"name", "version", "durability": settings read back}."""
 
+    @property
+    def refused_hosts(self) -> Mapping[str, str]:
+        """Hosts that asked to be let in and were refused last, and why."""
+
     async def ask(self, command: Command) -> Answered | Rejection:
         """Decide, commit, answer."""
 
@@ -118,6 +122,10 @@ class Engine(Protocol):
 
     async def changed(self, after_lsn: int, timeout_s: float) -> int:
         """Wait until the state's lsn is beyond `after_lsn` or the time is over; its lsn."""
+
+    @property
+    def log_id(self) -> str:
+        """The log's identity; "" once its first record was deleted."""
 
     async def witness(self, host: str, lsn: int, digest: str) -> None:
         """Compare the last record that a host knows of with the log; a log that lacks it ends."""

@@ -2,12 +2,15 @@
 
 Hearing is volatile: it is kept here and becomes a record only when it changes a host's liveness.
 While a host is JOINING it is asked only to list its work. Orders are made from the state at the
-moment they are sent.
+moment they are sent. Who is refused at registration is kept for people, until it is let in.
 """
 
-from collections.abc import Iterable
+import logging
+from collections.abc import Collection, Iterable
 
-from xce.controller.core.commands import HostEvent
+from msgspec import structs
+
+from xce.controller.core.commands import Command, HostEvent, RegisterHost, Rejection
 from xce.controller.core.state import State
 from xce.controller.core.wanted import (
     live_of_host,
@@ -20,6 +23,8 @@ from xce.dispatch.protocol import PROTOCOL, Order, Orders, Poll
 from xce.model.actor import CONTROLLER
 from xce.model.records import Record
 
+log = logging.getLogger("xce")
+
 ASK_AGAIN_US = 1_000_000
 
 
@@ -31,6 +36,8 @@ class Hosts:
         self._boxes: dict[str, HostOutbox] = {}
         self._heard_us: dict[str, int] = {}
         self._began_us = 0
+        self._own_boot = ""
+        self.refused: dict[str, str] = {}
 
     def begin(self, now_us: int) -> None:
         """A leader began: silence counts from here."""
@@ -48,19 +55,43 @@ class Hosts:
         for box in self._boxes.values():
             box.nudge()
 
-    def hear(self, host: str, now_us: int) -> HostEvent | None:
-        """A host was heard; the event to record when that changes what it is."""
-        self._heard_us[host] = now_us
+    def hear(self, host: str, now_us: int, incarnation: int = 0) -> HostEvent | None:
+        """A host was heard; the event to record when that changes what it is. An incarnation that
+        is not the present one says nothing of it: two agents may go by one name."""
         known = self._state.hosts.get(host)
+        if known is not None and incarnation not in (0, known.incarnation):
+            return None
+        self._heard_us[host] = now_us
         if known is not None and known.liveness in ("SUSPECT", "DOWN"):
             return HostEvent(actor=CONTROLLER, host=host, event="hear", why="heard again")
         return None
 
-    def silent(self, now_us: int) -> list[HostEvent]:
-        """Events of hosts that were not heard for too long."""
+    def with_facts(self, command: Command, now_us: int) -> Command:
+        """A registration with how long the host's present incarnation was not heard.
+
+        A new leader has heard nobody yet: for another boot than its own the leadership's beginning
+        counts, so that a clone does not get in before the one that has the name.
+        """
+        if not isinstance(command, RegisterHost):
+            return command
+        heard_us = self._heard_us.get(command.host)
+        if command.boot_id != self._own_boot and self._began_us:
+            heard_us = max(heard_us or 0, self._began_us)
+        quiet_us = -1 if heard_us is None else now_us - heard_us
+        return structs.replace(command, quiet_us=quiet_us)
+
+    def answered(self, host: str, rejection: Rejection | None) -> None:
+        """A registration was let in, or refused: that is for people to see to."""
+        self.refused.pop(host, None)
+        if rejection is not None:
+            self.refused[host] = f"{rejection.message}; {rejection.hint}"
+            log.warning("host %s is refused: %s", host, self.refused[host])
+
+    def silent(self, now_us: int, joining: Collection[str] = ()) -> list[HostEvent]:
+        """Events of hosts that were not heard for too long; `joining` are asking to be let in."""
         config = self._state.config
         events = []
-        for name in sorted(self._state.hosts):
+        for name in sorted(set(self._state.hosts) - set(joining)):
             host = self._state.hosts[name]
             quiet_us = now_us - max(self._heard_us.get(name, 0), self._began_us)
             text = f"not heard for {quiet_us // 1_000_000} s"
@@ -76,6 +107,10 @@ class Hosts:
             if record.kind == "HostReconciled":
                 self._joined(record)
                 continue
+            if record.kind == "HostRegistered":
+                self._heard_us[record.body.host] = record.at_us  # type: ignore[attr-defined]
+            elif record.kind == "LeaderStarted":
+                self._own_boot = record.body.boot_id  # type: ignore[attr-defined]
             if record.kind in ("HostRegistered", "LeaderStarted", "HostChanged"):
                 self._asked_to_join(record)
             launches, attachments = touched(record)
@@ -138,6 +173,10 @@ class Hosts:
             return None
         entries, stamp = box.take()
         return self._answer(poll, anchor, orders=self._made(entries), stamp=stamp)
+
+    def stranger(self, poll: Poll, anchor: tuple[int, str]) -> Orders:
+        """The answer to a host of another log: to register, where it is refused."""
+        return self._answer(poll, anchor, register=True)
 
     def nothing(self, poll: Poll, anchor: tuple[int, str]) -> Orders:
         """The answer to a poll whose time is over."""

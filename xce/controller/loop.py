@@ -18,6 +18,7 @@ from xce.controller.clock import Clock
 from xce.controller.core.commands import (
     Command,
     NoteCut,
+    RegisterHost,
     Rejection,
     SubmitGroup,
     TakeReport,
@@ -29,6 +30,7 @@ from xce.controller.observing import Observing
 from xce.controller.sessions import Sessions
 from xce.controller.step import Answer as Decided
 from xce.controller.step import Step, decide_all
+from xce.controller.witness import missing
 from xce.controller.writer import Writer
 from xce.dispatch.protocol import Orders, Poll
 from xce.model.actor import CONTROLLER
@@ -101,11 +103,15 @@ class Controller:
         if len(self._inbox) >= INBOX_MAX:
             raise Overloaded("too many requests are waiting")
         if isinstance(command, TakeReport):
-            self._hear(command.host)
+            self._hear(command.host, command.incarnation)
         future: asyncio.Future[Answered | Rejection] = asyncio.get_running_loop().create_future()
         self._inbox.append((command, future))
         self._wake.set()
-        return await future
+        answered = await future
+        if isinstance(command, RegisterHost):
+            refused = answered if isinstance(answered, Rejection) else None
+            self.hosts.answered(command.host, refused)
+        return answered
 
     def post(self, command: Command) -> None:
         """Decide it with the next step; nobody waits for the answer."""
@@ -150,8 +156,18 @@ class Controller:
         return {"name": told.name, "version": told.version, "durability": told.durability}
 
     # -- hosts -------------------------------------------------------------------------------------
-    def _hear(self, host: str) -> None:
-        event = self.hosts.hear(host, self.clock.now_us())
+    @property
+    def log_id(self) -> str:
+        """The log's identity; "" once its first record was deleted."""
+        return self._writer.log_id
+
+    @property
+    def refused_hosts(self) -> Mapping[str, str]:
+        """Hosts that asked to be let in and were refused last, and why."""
+        return self.hosts.refused
+
+    def _hear(self, host: str, incarnation: int) -> None:
+        event = self.hosts.hear(host, self.clock.now_us(), incarnation)
         if event is not None:
             self.post(event)
 
@@ -159,10 +175,12 @@ class Controller:
         """Orders of a host newer than its stamp; waits up to `poll.wait_ms` for some."""
         loop = asyncio.get_running_loop()
         end = loop.time() + min(poll.wait_ms, 30_000) / 1000
-        self._hear(poll.host)
+        self._hear(poll.host, poll.incarnation)
         self._observing.hear(poll, self.clock.now_us())
         await self.settled()
-        if not self.hosts.is_known_to_this_leader(poll.host):
+        if self.log_id and poll.log_id not in ("", self.log_id):
+            return self.hosts.stranger(poll, self.anchor)
+        if poll.log_id and not self.hosts.is_known_to_this_leader(poll.host):
             await self.witness(poll.host, poll.anchor_lsn, poll.anchor_hash)
         while True:
             await self.settled()
@@ -178,26 +196,13 @@ class Controller:
             await self.hosts.box(poll.host).wait(min(left, 1.0))
 
     async def witness(self, host: str, lsn: int, digest: str) -> None:
-        """Compare the last record that a host knows of with the log. A log that lacks it was
-        truncated or is an older copy: numbers would be given out again, so the controller ends."""
-        log, head = self._writer.log, self._writer.head
-        if lsn > head.lsn:
-            self._end_with(
-                f"acknowledged records missing: {lsn - head.lsn} (head {head.lsn}, host {host} has "
-                f"seen {lsn}); the home is an older copy"
-            )
-        elif lsn and lsn >= await self._read(log.floor):
-            found = await self._read(log.hash_at, lsn)
-            if found is None or found.hex() != digest:
-                self._end_with(
-                    f"record {lsn} is not the one that host {host} has seen: the home holds "
-                    f"another history (head {head.lsn})"
-                )
-
-    def _end_with(self, why: str) -> None:
-        self._failure = RecordsMissing(why)
-        self._wake.set()
-        raise Stopped(why)
+        """Compare the last record that a host knows of this log with it; a log that lacks it ends
+        the controller. A host of another log is refused when it registers."""
+        why = await self._read(missing, self._writer.log, self._writer.head, host, (lsn, digest))
+        if why:
+            self._failure = RecordsMissing(why)
+            self._wake.set()
+            raise Stopped(why)
 
     # -- looking -----------------------------------------------------------------------------------
     def reasons_for(self, entity: str) -> PendReason | None:
@@ -301,10 +306,11 @@ class Controller:
         now_us = self.clock.now_us()
         taken, self._inbox = self._inbox[:BATCH_MAX], self._inbox[BATCH_MAX:]
         self._taken = [future for _, future in taken]
-        commands = [self._writer.with_facts(command) for command, _ in taken]
+        commands = [self._with_facts(command, now_us) for command, _ in taken]
         if now_us - self._silence_us > SILENCE_CHECK_US:
             self._silence_us = now_us
-            commands += self.hosts.silent(now_us)
+            joining = {one.host for one in commands if isinstance(one, RegisterHost)}
+            commands += self.hosts.silent(now_us, joining)
             commands += self._observing.due(now_us)
         due_us = self.state.index.next_due_us()
         if not commands and not (due_us is not None and due_us <= now_us):
@@ -316,6 +322,10 @@ class Controller:
         await self._write(done, commands)
         self._publish(done, self._taken)
         self._taken = []
+
+    def _with_facts(self, command: Command, now_us: int) -> Command:
+        """The command with what decide cannot see: looked up in the log, or heard."""
+        return self.hosts.with_facts(self._writer.with_facts(command), now_us)
 
     async def _write(self, done: Step, commands: list[Command]) -> None:
         if self._cutter.due():

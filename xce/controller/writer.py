@@ -1,6 +1,7 @@
 """The writer: makes a step durable, in one transaction and then the anchor.
 
-It also looks up what decide cannot see in memory (answers given under an idempotency key) and
+It also looks up what decide cannot see in memory (answers given under an idempotency key, records
+that hosts name as their anchor) and
 writes what leaves the state into the history. `reach` marks the named points at which kill runs
 end the process; it does nothing elsewhere.
 """
@@ -11,7 +12,7 @@ from typing import Any
 
 from msgspec import json, structs
 
-from xce.controller.core.commands import Command, Rejection, Request
+from xce.controller.core.commands import BEYOND, Command, RegisterHost, Rejection, Request
 from xce.controller.core.decide import Outcome
 from xce.controller.core.state import State
 from xce.controller.cuts import Cutter
@@ -44,11 +45,16 @@ class Writer:
         self._state = state
         self._anchor = anchor
         self._cutter = cutter
+        self._log_id = ""
         self._recent: OrderedDict[tuple[int, str], Answer] = OrderedDict()
 
     # -- idempotency -------------------------------------------------------------------------------
     def with_facts(self, command: Command) -> Command:
-        """The command with the answer that its key got before, if it did."""
+        """The command with the answer that its key got before, if it did; a registration with
+        what this log has where the host has its anchor."""
+        if isinstance(command, RegisterHost):
+            at = self._hash_at(command.anchor_lsn)
+            return structs.replace(command, own_log=self.log_id, anchor_at=at)
         request = getattr(command, "request", None)
         if not isinstance(request, Request) or not request.key:
             return command
@@ -63,6 +69,21 @@ class Writer:
             seen_lsn=seen.lsn,
         )
         return structs.replace(command, request=told)
+
+    @property
+    def log_id(self) -> str:
+        """The log's identity: the hash of its first record, which says who began it and when.
+        "" once that record was deleted; then only epochs and anchors are compared."""
+        if not self._log_id:
+            first = self.log.hash_at(1)
+            self._log_id = first.hex() if first else ""
+        return self._log_id
+
+    def _hash_at(self, lsn: int) -> str:
+        if lsn > self.head.lsn:
+            return BEYOND
+        found = self.log.hash_at(lsn) if lsn > 0 else None
+        return found.hex() if found else ""
 
     def _answers(self, done: Step, commands: list[Command]) -> tuple[Answer, ...]:
         answers = []

@@ -28,7 +28,8 @@ class Message(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Register(Message, frozen=True, gc=False, kw_only=True):
-    """A host (re)joins. `epoch`, `anchor_lsn`: the highest this host has seen."""
+    """A host (re)joins. `agent` names its journal, which may be moved or lost; `log_id` is the log
+    that the journal is of; `epoch`, `anchor_lsn`: the highest this host has seen."""
 
     protocol: int
     host: str
@@ -38,15 +39,18 @@ class Register(Message, frozen=True, gc=False, kw_only=True):
     epoch: int = 0
     anchor_lsn: int = 0
     anchor_hash: str = ""
+    log_id: str = ""
 
 
 class Registered(Message, frozen=True, gc=False, kw_only=True):
-    """The incarnation this registration got; the agent reconciles next."""
+    """The incarnation this registration got; the agent reconciles next. Its journal is of log
+    `log_id` from now on. It is to be heard at least every `heartbeat_us`."""
 
     protocol: int
     epoch: int
     incarnation: int
     heartbeat_us: int
+    log_id: str = ""
 
 
 class Task(Message, frozen=True, gc=False, kw_only=True):
@@ -126,6 +130,7 @@ class Poll(Message, frozen=True, gc=False, kw_only=True):
     epoch: int
     stamp: int
     wait_ms: int = 5_000
+    log_id: str = ""
     anchor_lsn: int = 0
     anchor_hash: str = ""
     observed: Observed | None = None

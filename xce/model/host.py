@@ -45,8 +45,9 @@ class HostFacts(Struct, frozen=True, gc=False, kw_only=True):
 
 class Host(Struct, frozen=True, gc=False, kw_only=True):
     """A host as the log knows it. `incarnation` numbers its registrations; a new boot id means
-    that nothing of the old boot runs. `reconciled_epoch` is the last epoch it listed its work in;
-    `question` is the lsn at which it was last asked to: only an answer to that counts.
+    that nothing of the old boot runs. `agent` names the journal that its agent has.
+    `reconciled_epoch` is the last epoch it listed its work in; `question` is the lsn at which it
+    was last asked to: only an answer to that counts.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Host(Struct, frozen=True, gc=False, kw_only=True):
     incarnation: int
     boot_id: str
     facts: HostFacts
+    agent: str = ""
     reconciled_epoch: int = 0
     question: int = 0
     registered_us: int = 0

@@ -52,6 +52,11 @@ class Seat:
         """What log this is and which durability it read back."""
         return self._here().about
 
+    @property
+    def refused_hosts(self) -> Mapping[str, str]:
+        """Hosts that asked to be let in and were refused last, and why."""
+        return self._here().refused_hosts
+
     async def ask(self, command: Command) -> Answered | Rejection:
         """Decide, commit, answer."""
         try:
@@ -78,6 +83,11 @@ class Seat:
             return await self._here().changed(after_lsn, timeout_s)
         except Stopped as error:
             raise _gone() from error
+
+    @property
+    def log_id(self) -> str:
+        """The log's identity; "" once its first record was deleted."""
+        return self._here().log_id
 
     async def witness(self, host: str, lsn: int, digest: str) -> None:
         """Compare the last record that a host knows of with the log; a log that lacks it ends."""

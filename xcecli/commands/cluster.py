@@ -26,7 +26,11 @@ def hosts(values: dict[str, Any]) -> int:
         ("INSTANCES", 9),
         ("DOMAINS", 30),
     )
-    return show(fetch(values, "/v1/hosts"), format_of(values), columns, _host)
+    answer = fetch(values, "/v1/hosts")
+    for one in (*answer["items"], *answer.get("strangers", ())):
+        if one.get("refused"):
+            say.tell(f"{one['name']} is refused: {one['refused']}")
+    return show(answer, format_of(values), columns, _host)
 
 
 def _host(host: dict[str, Any]) -> list[str]:

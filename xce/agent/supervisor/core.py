@@ -90,12 +90,13 @@ class Core:
                 "anchor_lsn": ledger.anchor[0],
                 "anchor_hash": ledger.anchor[1],
                 "host_key": ledger.host_key,
+                "log_id": ledger.log_id,
                 "launches": [one.told() for one in self.live.values()],
             }
         )
 
     def _epoch(self, message: Message) -> None:
-        self.ledger.note_epoch(message["epoch"])
+        self.ledger.note_epoch(message["epoch"], str(message.get("log", "")))
 
     def _anchor(self, message: Message) -> None:
         self.ledger.note_anchor(message["lsn"], message["hash"])

@@ -1,4 +1,5 @@
-"""What the host journal says: per launch how far it got, and the highest epoch and anchor.
+"""What the host journal says: per launch how far it got, the highest epoch and anchor, and the
+log that all of it is of.
 
 The ledger is the fold of the journal. Whoever wants to do something notes it here, commits, and
 acts then. Order per launch: intent, started (before the go), exited, acked. `exited` without
@@ -52,6 +53,7 @@ class Ledger:
         self.anchor = (0, "")
         self.boot_id = ""
         self.host_key = ""
+        self.log_id = ""
         self.pages: dict[int, Page] = {}
         self._anchor_kept = (0, "")
         for entry in journal.entries:
@@ -70,6 +72,7 @@ class Ledger:
             self.boot_id = entry["id"]
         elif kind == "epoch":
             self.epoch = max(self.epoch, entry["epoch"])
+            self.log_id = entry.get("log") or self.log_id
         elif kind == "anchor":
             self.anchor = (entry["lsn"], entry["hash"])
         else:
@@ -100,10 +103,10 @@ class Ledger:
         """This boot's supervisor is at work."""
         self._note({"k": "boot", "id": boot_id})
 
-    def note_epoch(self, epoch: int) -> None:
-        """A higher epoch was seen."""
-        if epoch > self.epoch:
-            self._note({"k": "epoch", "epoch": epoch})
+    def note_epoch(self, epoch: int, log_id: str = "") -> None:
+        """A higher epoch was seen, or for the first time the log that it is of."""
+        if epoch > self.epoch or (log_id and log_id != self.log_id):
+            self._note({"k": "epoch", "epoch": epoch, "log": log_id or self.log_id})
 
     def note_anchor(self, lsn: int, digest: str) -> None:
         """An anchor was seen; the newest is written with the next commit."""
@@ -168,7 +171,7 @@ class Ledger:
         head: list[dict[str, Any]] = [
             {"k": "host", "key": self.host_key},
             {"k": "boot", "id": self.boot_id},
-            {"k": "epoch", "epoch": self.epoch},
+            {"k": "epoch", "epoch": self.epoch, "log": self.log_id},
             {"k": "anchor", "lsn": self.anchor[0], "hash": self.anchor[1]},
         ]
         return head + [page.entry() for page in self.pages.values()]

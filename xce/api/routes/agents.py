@@ -49,23 +49,29 @@ class AgentRoutes:
         """A host joins or comes back; it gets its incarnation and reconciles next."""
         said: Register = decoded(_REGISTER, await request.body())
         _check(request, said.host, said.protocol)
-        await self._engine.witness(said.host, said.anchor_lsn, said.anchor_hash)
+        if said.log_id == self._engine.log_id:
+            await self._engine.witness(said.host, said.anchor_lsn, said.anchor_hash)
         command = RegisterHost(
             actor=Actor(kind=HOST, name=said.host),
             host=said.host,
             boot_id=said.boot_id,
             facts=said.facts,
             agent=said.agent,
+            log_id=said.log_id,
+            epoch=said.epoch,
+            anchor_lsn=said.anchor_lsn,
+            anchor_hash=said.anchor_hash,
         )
-        await asked(self._engine, command)
+        told = await asked(self._engine, command)
         await self._engine.settled()
         state = self._engine.state
         return _said(
             Registered(
                 protocol=PROTOCOL,
                 epoch=state.epoch,
-                incarnation=state.hosts[said.host].incarnation,
+                incarnation=told.body["incarnation"],
                 heartbeat_us=state.config.suspect_after_us // _BEATS_PER_SILENCE,
+                log_id=told.body["log"],
             )
         )
 

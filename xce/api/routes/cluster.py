@@ -36,12 +36,22 @@ class ClusterRoutes:
         return router
 
     async def hosts(self) -> Response:
-        """Hosts by name with what is taken of them."""
+        """Hosts by name with what is taken of them. `refused` says why a host is not let in;
+        `strangers` are refused ones that the log does not know."""
         await self._engine.settled()
         state = self._engine.state
         usage = Usage(state)
-        items = [_host(host, usage) for _, host in sorted(state.hosts.items())]
-        return answer({"items": items, "lsn": state.lsn})
+        refused = self._engine.refused_hosts
+        items = [
+            {**_host(host, usage), "refused": refused.get(name)}
+            for name, host in sorted(state.hosts.items())
+        ]
+        strangers = [
+            {"name": name, "refused": why}
+            for name, why in sorted(refused.items())
+            if name not in state.hosts
+        ]
+        return answer({"items": items, "strangers": strangers, "lsn": state.lsn})
 
     async def instances(self, host: str = "", type_: str = Query("", alias="type")) -> Response:
         """Instances with their holders."""

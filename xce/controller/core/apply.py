@@ -249,6 +249,7 @@ def _host(state: State, record: r.Record, body: r.HostRegistered) -> None:
         incarnation=body.incarnation,
         boot_id=body.boot_id,
         facts=body.facts,
+        agent=body.agent,
         registered_us=record.at_us,
         changed_us=record.at_us,
     )

@@ -98,13 +98,30 @@ class LoadConfig(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class RegisterHost(Struct, frozen=True, gc=False, kw_only=True):
-    """A host (re)joins with what it is."""
+    """A host (re)joins with what it is.
+
+    `agent` names the host's journal, `log_id` the log that it is of, `epoch` and `anchor_*` the
+    highest that it saw. Facts of the loop: `own_log` is this log's identity; `anchor_at` is the
+    hash that it has at the host's anchor, `BEYOND` its end, or "" where there is nothing to
+    compare; `quiet_us` is how long the present incarnation was not heard, -1 when it never was.
+    """
 
     actor: Actor
     host: str
     boot_id: str
     facts: HostFacts
     agent: str = ""
+    log_id: str = ""
+    epoch: int = 0
+    anchor_lsn: int = 0
+    anchor_hash: str = ""
+    own_log: str = ""
+    anchor_at: str = ""
+    quiet_us: int = -1
+
+
+BEYOND = "beyond"
+"""`RegisterHost.anchor_at` of a host that saw records which this log does not have."""
 
 
 class TakeReport(Struct, frozen=True, gc=False, kw_only=True):

@@ -7,6 +7,7 @@ or a reconciliation that no longer lists what had run.
 from typing import Any
 
 from xce.controller.core import commands as c
+from xce.controller.core.admission import refuse
 from xce.controller.core.draft import Draft
 from xce.controller.core.ends import end_launch, lose_claim
 from xce.controller.core.shapes import wrong_facts
@@ -26,7 +27,7 @@ _ADMIN_EVENTS = ("drain", "close", "open")
 def register_host(draft: Draft, command: c.RegisterHost) -> c.Rejection | Answer:
     """A host (re)joins: a new incarnation; a new boot id ends all that ran before."""
     state = draft.state
-    refused = speaks_for(command.actor, command.host)
+    refused = speaks_for(command.actor, command.host) or refuse(state, command)
     if refused is not None:
         return refused
     wrong = wrong_facts(command.host, command.facts)
@@ -46,7 +47,7 @@ def register_host(draft: Draft, command: c.RegisterHost) -> c.Rejection | Answer
     _compare_instances(draft, command)
     if known is not None and known.boot_id != command.boot_id:
         prove_dead(draft, command.host, "reboot", "boot_id")
-    return {"incarnation": incarnation}, {}
+    return {"incarnation": incarnation, "log": command.own_log}, {}
 
 
 def speaks_for(actor: Actor, host: str) -> c.Rejection | None:
