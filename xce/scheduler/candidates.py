@@ -30,6 +30,10 @@ class Workspace:
         self.hosts: HostTable = snapshot.hosts
         self.ledger = Ledger(snapshot)
         self.usable: Mask = np.array([why == USABLE for why in snapshot.standing], dtype=bool)
+        standing = np.array(snapshot.standing)
+        self.unusable: Mapping[str, Mask] = {
+            cause: standing == cause for cause in sorted(set(snapshot.standing) - {USABLE})
+        }
         self._current = {
             name: self._seen(name, snapshot.free.get(name))
             for name in (*snapshot.free, *(n for n in snapshot.observed if n not in snapshot.free))

@@ -19,7 +19,7 @@ from xce.scheduler.fit.caps import Hosts, caps, free_of
 from xce.scheduler.fit.demand import Item, Load, MemberNeed, Shape
 from xce.scheduler.place.topology import is_finer, known, level_ids, parts_of, sums
 from xce.scheduler.reasons import Code, Cure, PendReason, amount_text, reason
-from xce.scheduler.snapshot import USABLE, Ask, Column, Mask, RoleAsk
+from xce.scheduler.snapshot import Ask, Column, Mask, RoleAsk
 
 RANK = {Cure.NEVER: 0, Cure.ON_CHANGE: 1, Cure.ON_FREE: 2, Cure.AT_ONCE: 3}
 
@@ -225,9 +225,8 @@ def _with_hosts(case: Case, why: PendReason) -> PendReason:
             counts.append((cause, number))
             left[hit] = False
 
-    standing = np.array(case.work.snapshot.standing)
-    for cause in sorted(set(case.work.snapshot.standing) - {USABLE}):
-        count(cause, standing == cause)
+    for cause, mask in case.work.unusable.items():
+        count(cause, mask)
     count("does not match", ~_mask(case, case.matching))
     count("avoided", ~_mask(case, case.allowed))
     hosts = case.allowed

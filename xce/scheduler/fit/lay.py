@@ -75,10 +75,11 @@ def lay(work: Workspace, need: MemberNeed, cell: Cell, limits: Limits, salt: int
     bound = _bound(work, load, cell)
     if bound is None:
         return None
-    held = sum(one.held for unit in bound for one in unit)
-    bits = _bits(load, picked) + (((CPU, held),) if held else ())
+    bits = _bits(load, picked)
+    if bound:
+        bits += ((CPU, sum(one.held for unit in bound for one in unit)),)
     taking = Taking(cell.host, _amounts(load, cell.units), bits, ports)
-    if not work.ledger.has(taking):
+    if work.snapshot.pools and not work.ledger.has(taking):
         return None
     work.ledger.take(taking)
     return structs.replace(cell, picked=picked, ports=ports, taking=taking, bound=bound)
