@@ -114,8 +114,20 @@ def test_what_can_never_run_says_why(xce: Run) -> None:
     while "can never" not in told and time.monotonic() < end:
         time.sleep(0.05)
         told = xce("explain", job).stdout
-    assert "needs 9 slots on one host and no host has more than 8" in told
+    why = "can never fit: needs 9 slots on one host and no host has more than 8"
+    assert why in told
+    for line in (("job", job), ("jobs", "-l", job)):
+        assert xce(*line).stdout.splitlines()[-3:-1] == [" PENDING REASONS:", f"  {why}"]
     assert xce("kill", job).returncode == 0
+
+
+def test_a_suspended_job_runs_only_when_it_is_resumed(xce: Run) -> None:
+    held = xce("submit", "--id", "-H", "true").stdout.strip()
+    assert xce("submit", "--wait", "true").returncode == 0
+    assert xce("jobs", held).stdout.splitlines()[1].split()[2] == "PSUSP"
+    assert xce("resume", held).stdout == f"Job <{held}> is being resumed\n"
+    assert xce("wait", "--timeout", "30", held).returncode == 0
+    assert xce("suspend", held).stderr == f"Job <{held}>: Job has already finished\n"
 
 
 @pytest.mark.parametrize(

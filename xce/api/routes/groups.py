@@ -140,7 +140,10 @@ class GroupRoutes:
     async def explain(self, group: str) -> Response:
         """Why it waits, what its start still misses, or what it is doing."""
         body = await self._body(group)
-        reason = reason_body(self._engine.reasons_for(group_text(self._number(group))))
+        reason = None
+        if body["state"] == "PENDING":
+            # What a session said stays until something is freed; who runs has no use for it.
+            reason = reason_body(self._engine.reasons_for(body["id"]))
         return answer({"group": body, "reason": reason, "missing": self._missing(group)})
 
     async def history(self, group: str) -> Response:
