@@ -17,12 +17,12 @@ from xce.resreq.errors import ResreqError
 from xce.scheduler.candidates import Workspace
 from xce.scheduler.fit.caps import Hosts, caps
 from xce.scheduler.fit.demand import MemberNeed, Shape, compile_role
-from xce.scheduler.place.rows import unit_level, untouched
+from xce.scheduler.place.rows import sizes_of, unit_level, untouched
 from xce.scheduler.place.scopes import RolePlan
 from xce.scheduler.place.serial import SerialRow
 from xce.scheduler.place.topology import is_finer, known
 from xce.scheduler.reasons import Code, PendReason, reason
-from xce.scheduler.snapshot import Ask, RoleAsk, Snapshot
+from xce.scheduler.snapshot import Ask, Column, RoleAsk, Snapshot
 
 Choice = tuple[int, ...]
 CHOICES_MAX = 64
@@ -118,7 +118,7 @@ def plans_of(work: Workspace, terms: Sequence[Term], hosts: Sequence[Hosts]) -> 
     plans = []
     for index, (term, own) in enumerate(zip(terms, hosts, strict=True)):
         units = np.zeros(len(work.hosts.names), dtype=np.int64)
-        units[own] = caps(work, term.need.load(False, False), own)
+        units[own] = _bounded(work, term, own, caps(work, term.need.load(False, False), own))
         cu = term.need.part.units
         if cu is not None and cu.exclusive:
             units *= untouched(work, cu)
@@ -129,6 +129,23 @@ def plans_of(work: Workspace, terms: Sequence[Term], hosts: Sequence[Hosts]) -> 
             )
         )  # fmt: skip
     return plans
+
+
+def _bounded(work: Workspace, term: Term, hosts: Hosts, units: Column) -> Column:
+    """The units of each host as far as the span lets one host have them, for all members."""
+    need, part, members = term.need, term.need.part, term.role.count
+    match need.shape:
+        case Shape.PTILE if need.ptile > 0 and not part.tiles:
+            return np.minimum(units, need.ptile * members)
+        case Shape.PTILE:
+            sizes = np.array(sizes_of(work, need, hosts), dtype=np.int64)
+            return np.minimum(units, sizes * members)
+        case Shape.BLOCK:
+            return units // part.block * part.block
+        case Shape.STRIPE if part.stripe_most:
+            return np.minimum(units, part.stripe_most * members)
+        case _:
+            return units
 
 
 def is_serial(ask: Ask, terms: Sequence[Term]) -> bool:
