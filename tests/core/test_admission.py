@@ -219,6 +219,8 @@ def test_a_machine_that_was_booted_with_its_controller_is_let_in_at_once(world: 
 def test_a_removed_host_may_come_back_as_another_machine() -> None:
     world = lab(1)
     world.boots_at_once = False
+    world.mute("n1")
+    world.run_until(lambda: world.state.hosts["n1"].liveness == "DOWN")
     world.ask(c.HostEvent(actor=OPS, host="n1", event="remove"))
     assert is_let_in(world, boot_id="another")
 

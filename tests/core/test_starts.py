@@ -109,7 +109,7 @@ def test_a_host_that_reboots_while_armed_fails_the_start_and_nothing_ran() -> No
     world.agents["n2"].reboot()
     until_state(world, "start", 1, "FAILED")
     assert failure_of(world, 1).reason == "reboot"
-    assert failure_of(world, 1).missing == ("worker[1] on n2: aborted, reboot, seen by boot_id",)
+    assert failure_of(world, 1).missing == ("worker[1] on n2: aborted, reboot, seen by supervisor",)
     assert world.ledger.executed == []
     world.rest()
     assert world.state.groups[1].state == "DONE"

@@ -211,7 +211,7 @@ class Walk:
 
     def reboot(self) -> None:
         """A machine restarts."""
-        self.world.agents[self._host()].reboot()
+        self.world.agents[self._host()].reboot(keeps_journal=self.chance.random() < 0.7)
 
     def lost(self) -> None:
         """An operator says that a silent host is dead, and it is."""

@@ -353,11 +353,29 @@ class SimAgent:
                     "value": here.value,
                 }
 
-    def reboot(self) -> None:
-        """The machine starts again: nothing of the old boot runs, and nothing is remembered."""
+    def reboot(self, *, keeps_journal: bool = True) -> None:
+        """The machine starts again: nothing of the old boot runs. Its disk is new, so that nothing
+        is remembered, or the journal tells how everything ended."""
         self.boot += 1
+        if keeps_journal:
+            self._end_by_reboot()
+            self.attachments, self.outbox = {}, {}
+            self.restart()
+            return
         for here in self.launches.values():
             if here.phase in ALIVE:
                 self.world.vacate(self, here)
         self.launches, self.attachments, self.outbox = {}, {}, {}
         self.restart()
+
+    def _end_by_reboot(self) -> None:
+        """What the next supervisor makes of the journal: started is lost, else it is aborted."""
+        for here in self.launches.values():
+            if here.phase in ALIVE:
+                self.world.vacate(self, here)
+                ran = "yes" if here.started_us else "no"
+                how = "lost" if here.started_us else "aborted"
+                here.phase, here.outcome = (
+                    "ended",
+                    {"how": how, "ran": ran, "cause_of_end": "reboot"},
+                )

@@ -47,7 +47,8 @@ class Host(Struct, frozen=True, gc=False, kw_only=True):
     """A host as the log knows it. `incarnation` numbers its registrations; a new boot id means
     that nothing of the old boot runs. `agent` names the journal that its agent has.
     `reconciled_epoch` is the last epoch it listed its work in; `question` is the lsn at which it
-    was last asked to: only an answer to that counts.
+    was last asked to: only an answer to that counts. `reconciled_boot` is the boot that it listed
+    its work of last: under another one, what lived then is over.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Host(Struct, frozen=True, gc=False, kw_only=True):
     facts: HostFacts
     agent: str = ""
     reconciled_epoch: int = 0
+    reconciled_boot: str = ""
     question: int = 0
     registered_us: int = 0
     changed_us: int = 0

@@ -250,6 +250,7 @@ def _host(state: State, record: r.Record, body: r.HostRegistered) -> None:
         boot_id=body.boot_id,
         facts=body.facts,
         agent=body.agent,
+        reconciled_boot=(known.reconciled_boot or known.boot_id) if known else "",
         registered_us=record.at_us,
         changed_us=record.at_us,
     )

@@ -25,7 +25,8 @@ _ADMIN_EVENTS = ("drain", "close", "open")
 
 
 def register_host(draft: Draft, command: c.RegisterHost) -> c.Rejection | Answer:
-    """A host (re)joins: a new incarnation; a new boot id ends all that ran before."""
+    """A host (re)joins: a new incarnation. A new boot id ends all that ran before, once the host
+    has told the outcomes that its journal holds: with its list, see `decide_reports`."""
     state = draft.state
     refused = speaks_for(command.actor, command.host) or refuse(state, command)
     if refused is not None:
@@ -33,7 +34,6 @@ def register_host(draft: Draft, command: c.RegisterHost) -> c.Rejection | Answer
     wrong = wrong_facts(command.host, command.facts)
     if wrong:
         return c.Rejection(code="invalid", message=f"host {command.host}: {wrong}", field="facts")
-    known = state.hosts.get(command.host)
     incarnation = state.last("incarnation") + 1
     facts = HostRegistered(
         host=command.host,
@@ -45,8 +45,6 @@ def register_host(draft: Draft, command: c.RegisterHost) -> c.Rejection | Answer
     lsn = draft.open(facts, [host_ref(command.host)])
     draft.fire("liveness", command.host, "register", question=lsn)
     _compare_instances(draft, command)
-    if known is not None and known.boot_id != command.boot_id:
-        prove_dead(draft, command.host, "reboot", "boot_id")
     return {"incarnation": incarnation, "log": command.own_log}, {}
 
 
@@ -163,6 +161,20 @@ def prove_dead(draft: Draft, host: str, cause: str, evidence: str) -> None:
         draft.fire("attachment", number, "lose", message=cause)
         lose_claim(draft, state.attachments[number].claim)
     fail_starts(draft, opened, host, cause)
+
+
+def clear_sound(draft: Draft, host: str) -> None:
+    """Quarantined instances that no live attachment has: nothing is left on them, they are sound.
+    Asked when an agent has begun (it cleans what its providers left) and listed its work."""
+    state = draft.state
+    held = {
+        holding.instance
+        for number in state.index.live_attachments.get(host, {})
+        for holding in state.claims[state.attachments[number].claim].holdings
+    }
+    for key in sorted(state.index.host_instances.get(host, {})):
+        if state.instances[key].state == "QUARANTINED" and key not in held:
+            draft.fire("instance", key, "clear", why="")
 
 
 def lost_facts(launch: Launch, cause: str, evidence: str) -> LaunchEnded:

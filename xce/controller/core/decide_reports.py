@@ -3,12 +3,23 @@
 Reports come at least once and in any order across connections. What repeats or comes late is
 ignored by the tables; what does not fit is written down as refused and closes the host. An old
 incarnation is told to register again and nothing of it is taken.
+
+A reboot proves that nothing of before runs, but the host's journal may know how it ended. So the
+order is: the new boot registers (nothing is concluded), its outcomes are taken one by one and win,
+its list ends all that is left. Of that, what was never let go is aborted; what may have run without
+anybody knowing is lost, is never run again by itself, and is for its gang's rules to judge.
 """
 
 from typing import Any
 
 from xce.controller.core import commands as c
-from xce.controller.core.decide_hosts import lost_facts, open_starts, speaks_for
+from xce.controller.core.decide_hosts import (
+    clear_sound,
+    lost_facts,
+    open_starts,
+    prove_dead,
+    speaks_for,
+)
 from xce.controller.core.draft import Draft
 from xce.controller.core.ends import end_launch, lose_claim
 from xce.controller.core.starts import count_ready, fail_start, judge, launch_begun
@@ -255,10 +266,16 @@ def _reconciled(draft: Draft, name: str, report: p.Reconciled) -> None:
     draft.open(facts, [host_ref(name)])
     draft.fire(
         "liveness", name, "reconcile", reconciled_epoch=state.epoch, question=0,
-        changed_us=draft.now_us, why="",
+        changed_us=draft.now_us, why="", reconciled_boot=host.boot_id,
     )  # fmt: skip
+    if host.reconciled_boot not in ("", host.boot_id):
+        prove_dead(draft, name, "reboot", "boot_id")
+        clear_sound(draft, name)
+        return
     _compare_launches(draft, name, listed)
     _compare_attachments(draft, name, attached)
+    if not set(attached) - set(state.index.live_attachments.get(name, {})):
+        clear_sound(draft, name)
     for number in open_starts(state, name):
         judge(draft, number)
 

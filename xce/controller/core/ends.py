@@ -53,7 +53,8 @@ def end_launch(draft: Draft, facts: LaunchEnded, host: str) -> None:
     if facts.ran == "yes" and not launch.started_us:
         launch_begun(draft, launch)
     culprit = (f"{launch_name(state, launch)} on {host}: {_why(facts)}",)
-    if before in ("PREPARING", "ARMED") and facts.ran != "yes":
+    # Only what is known never to have run may be run again: `unknown` is a host lost.
+    if before in ("PREPARING", "ARMED") and facts.ran == "no":
         if start.state == "OPEN":
             fail_start(draft, start.number, facts.cause_of_end or "prepare_failed", culprit)
         else:
