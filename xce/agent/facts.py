@@ -30,6 +30,7 @@ import msgspec
 
 from xce.model.host import HostFacts
 from xce.model.units import UnitError, parse_size
+from xce.providers.cpus import processors
 from xce.providers.gpu import NvmlProvider
 from xce.providers.host import HostProvider
 
@@ -51,6 +52,7 @@ def real_facts(address: str = "127.0.0.1") -> HostFacts:
         counters=host.counters(),
         attributes=host.attributes(),
         instances=NvmlProvider().discover(),
+        cpus=processors(),
     )
 
 

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from xce.controller.core import commands as c
 from xce.controller.core.draft import Draft
+from xce.controller.core.resources.lending import lent
 from xce.controller.core.resources.pools import (
     Pools,
     free_of,
@@ -132,7 +133,7 @@ def _still_fits(state: State, placement: Placement, taken: _Taken, seen_us: int)
     hosts = (state.hosts.get(host) for host, _ in placement.host_versions)
     if any(host is None or host.registered_us >= seen_us for host in hosts):
         return False
-    return _fits_in_full(state, placement, taken)
+    return _fits_in_full(state, placement, taken, seen_us)
 
 
 def _pools_hold(state: State, placement: Placement, taken: _Taken) -> bool:
@@ -156,7 +157,7 @@ def _pooled(pools: Pools, placement: Placement) -> list[tuple[PoolConfig, int]]:
     return [(found[name], amount) for name, amount in amounts.items()]
 
 
-def _fits_in_full(state: State, placement: Placement, taken: _Taken) -> bool:
+def _fits_in_full(state: State, placement: Placement, taken: _Taken, seen_us: int) -> bool:
     for host, _ in placement.host_versions:
         found = state.hosts[host]
         if found.liveness != "UP" or found.admin != "OPEN":
@@ -164,11 +165,12 @@ def _fits_in_full(state: State, placement: Placement, taken: _Taken) -> bool:
         if found.reconciled_epoch != state.epoch:
             return False
     counters, instances = _asked(placement)
+    fallen = lent(state, seen_us)
     for (host, name), amount in counters.items():
         if name in pools_of(state.config.pools, host):
             continue
         total = dict(state.hosts[host].facts.counters).get(name, 0)
-        used = state.index.used.get(host, {}).get(name, 0)
+        used = state.index.used.get(host, {}).get(name, 0) - fallen.get((host, name), 0)
         if used + taken.counters.get((host, name), 0) + amount > total:
             return False
     for key in instances:
