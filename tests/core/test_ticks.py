@@ -194,6 +194,19 @@ def test_a_session_sees_columns_with_what_is_known() -> None:
     assert seen["swp"].values.tolist() == [64 * MB, 0, 0]
 
 
+def test_columns_are_made_anew_only_when_a_tick_changed_them() -> None:
+    world = lab(2, config=LOADED)
+    tick(world, sample("n1", r1m=500))
+    viewer = world.sessions._viewer
+    first = viewer.snapshot(world.now_us).observed
+    assert viewer.snapshot(world.now_us).observed is first
+    tick(world, sample("n1", r1m=900))
+    assert viewer.snapshot(world.now_us).observed["r1m"].values.tolist() == [900, 0]
+    assert first["r1m"].values.tolist() == [500, 0]
+    world.change_leader()
+    assert world.sessions._viewer.snapshot(world.now_us).observed == {}
+
+
 def test_a_tick_makes_waiting_work_worth_looking_at_and_plans_name_it() -> None:
     world = lab(1, config=LOADED)
     world.submit(job(tasks=99))

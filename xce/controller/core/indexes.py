@@ -254,8 +254,6 @@ class Indexes:
     def _observed(self, key: Any, old: Any, new: Any) -> None:
         """What did not fit may fit now. The host's version stays: a plan is not stale for it."""
         self.freed += 1
-        if "@" in key:
-            self.inventory += 1
 
     def _count_user(self, old: Any, new: Any) -> None:
         """Who names a spec; what nobody names is forgotten, with the texts that it alone names.

@@ -51,6 +51,8 @@ class Viewer:
         self._inventory = -1
         self._levels: tuple[str, ...] = ()
         self._pools: tuple[tuple[PoolConfig, int], ...] = ()
+        self._pool_columns: dict[str, Column] = {}
+        self._observed: tuple[tuple[int, int, HostTable], dict[str, Observed]] | None = None
 
     def table(self) -> HostTable:
         """The static half at the present inventory."""
@@ -63,6 +65,7 @@ class Viewer:
                 state.config.levels,
                 [self._entry(host) for host in state.hosts.values() if host.liveness != "GONE"],
             )
+            self._pool_columns = self._numbered(self._table)
         return self._table
 
     def _entry(self, host: Host) -> HostEntry:
@@ -106,8 +109,8 @@ class Viewer:
             types=site_types(state.config.types),
             seed=session,
             known=reasons,
-            observed=self._observed(table),
-            pools=self._pool_columns(table),
+            observed=self._told(table),
+            pools=self._pool_columns,
         )
 
     def _inactive(self, asks: tuple[Ask, ...]) -> tuple[str, ...]:
@@ -148,26 +151,32 @@ class Viewer:
         for (name, counter), amount in lent(self._state, now_us).items():
             if name in table.index and counter in free:
                 free[counter][table.index[name]] += amount
-        for pool, _ in self._pools:
-            rows = self._rows_of(table, pool)
-            free[pool.type][rows] = free_of(self._state, pool)
+        for number, (pool, _) in enumerate(self._pools):
+            seeing = self._pool_columns[pool.type] == number
+            free[pool.type][seeing] = free_of(self._state, pool)
         return free
 
-    def _rows_of(self, table: HostTable, pool: PoolConfig) -> list[int]:
-        pools = self._state.config.pools
-        names = enumerate(table.names)
-        return [row for row, name in names if pools_of(pools, name).get(pool.type) == pool]
-
-    def _pool_columns(self, table: HostTable) -> dict[str, Column]:
+    def _numbered(self, table: HostTable) -> dict[str, Column]:
         """Per shared type, the number of the pool that each host sees; -1 for none."""
         found: dict[str, Column] = {}
+        pools = self._state.config.pools
         for number, (pool, _) in enumerate(self._pools):
             column = found.setdefault(pool.type, np.full(len(table.names), -1, dtype=np.int64))
-            column[self._rows_of(table, pool)] = number
+            seeing = (pools_of(pools, name).get(pool.type) == pool for name in table.names)
+            column[np.fromiter(seeing, dtype=bool, count=len(table.names))] = number
         return found
 
-    def _observed(self, table: HostTable) -> dict[str, Observed]:
-        """Reported numbers as columns; what is not in the state is not known."""
+    def _told(self, table: HostTable) -> dict[str, Observed]:
+        """Reported numbers as columns, made anew when a tick or a new leader changed them."""
+        state = self._state
+        seen = (state.last("tick_lsn"), state.last("leader_us"), table)
+        known = self._observed
+        if known is None or known[0][:2] != seen[:2] or known[0][2] is not table:
+            known = self._observed = (seen, self._observed_columns(table))
+        return known[1]
+
+    def _observed_columns(self, table: HostTable) -> dict[str, Observed]:
+        """What is not in the state is not known."""
         found: dict[str, Observed] = {}
         count = len(table.names)
         for of, told in self._state.observed.items():
