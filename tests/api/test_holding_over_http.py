@@ -49,3 +49,20 @@ def test_a_held_job_shows_no_reason_of_a_session(over_socket: Callable[[Test], N
         assert (await client.get("/v1/jobs/1/explain")).json()["reason"] is None
 
     over_socket(test)
+
+
+def test_a_repeat_with_the_same_key_does_not_suspend_again(
+    over_socket: Callable[[Test], None],
+) -> None:
+    async def test(engine: MemoryEngine, client: httpx.AsyncClient) -> None:
+        key = {"Idempotency-Key": "k1"}
+        await client.post("/v1/jobs", json=JOB)
+        first = await client.post("/v1/jobs/1/suspend", headers=key)
+        await client.post("/v1/jobs/1/resume")
+        again = await client.post("/v1/jobs/1/suspend", headers=key)
+        assert first.json()["state"] == again.json()["state"] == "HELD"
+        assert engine.state.jobs[1].state == "PENDING"
+        other = await client.post("/v1/jobs/1/resume", headers=key)
+        assert (other.status_code, other.json()["code"]) == (409, "key_reused")
+
+    over_socket(test)

@@ -140,7 +140,8 @@ class JobRoutes:
         return await self._hold(job, request, hold=False)
 
     async def _hold(self, job: str, request: Request, *, hold: bool) -> Response:
-        command = HoldJob(actor=actor_of(request), job=self._key(job), hold=hold)
+        key, idempotent = self._key(job), request_of(request, await request.body())
+        command = HoldJob(actor=actor_of(request), job=key, hold=hold, request=idempotent)
         told = await asked(self._engine, command)
         return answer({**told.body, "lsn": told.lsn}, 202)
 

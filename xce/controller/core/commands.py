@@ -87,6 +87,7 @@ class HoldJob(Struct, frozen=True, gc=False, kw_only=True):
     actor: Actor
     job: int
     hold: bool = True
+    request: Request = Request()
 
 
 class LoadConfig(Struct, frozen=True, gc=False, kw_only=True):
