@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.conftest import Host, is_alive
+from tests.agent.conftest import ENV, Host, is_alive
 from tests.agent.fake_controller import FakeController, until
 from xce.dispatch.protocol import Ended, Reconciled, Started
 
@@ -188,3 +188,32 @@ def test_what_a_launch_used_is_reported(host: Host, controller: FakeController) 
     ended = controller.await_report(Ended, 1)
     assert 100_000 <= ended.cpu_us < 2_000_000
     assert 50 << 20 < ended.max_rss_bytes < 200 << 20
+
+
+def bound(*lines: str, **more: str) -> dict[str, str]:
+    return {**ENV, "XCE_HOST": "n1", "XCE_AFFINITY_HOSTS": "\n".join(lines), **more}
+
+
+def test_a_process_runs_on_the_processors_of_its_task(
+    host: Host, controller: FakeController
+) -> None:
+    host.start()
+    controller.await_report(Reconciled)
+    mine = str(max(os.sched_getaffinity(0)))
+    show = "import os; print(sorted(os.sched_getaffinity(0)), os.environ['LSB_BIND_CPU_LIST'])"
+    env = bound("n2 0", f"n1 {mine}", LSB_BIND_CPU_LIST=mine)
+    controller.go(1, host.task(sys.executable, "-I", "-S", "-c", show, env=env))
+    controller.await_report(Ended, 1)
+    assert host.text() == f"[{mine}] {mine}\n"
+
+
+def test_processors_that_the_machine_does_not_have_bind_nothing(
+    host: Host, controller: FakeController
+) -> None:
+    host.start()
+    controller.await_report(Reconciled)
+    show = "import os; print(len(os.sched_getaffinity(0)))"
+    env = bound("n1 4000", LSB_BIND_CPU_LIST="4000")
+    controller.go(1, host.task(sys.executable, "-I", "-S", "-c", show, env=env))
+    controller.await_report(Ended, 1)
+    assert host.text() == f"{len(os.sched_getaffinity(0))}\n"

@@ -101,3 +101,10 @@ def restore_files() -> None:
 def clock_s() -> float:
     """Seconds since boot, time asleep included."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def run_on(cpus: set[int]) -> None:
+    """Keep this process on these processors. An emulated host may name some that the machine
+    does not have: then it stays where it is."""
+    if cpus <= os.sched_getaffinity(0):
+        os.sched_setaffinity(0, cpus)

@@ -231,6 +231,7 @@ def _furnish(recipe: Recipe, account: Account, index: int) -> tuple[list[str], d
         "USER": account.name,
         "LOGNAME": account.name,
         **task["env"],
+        **_bind(task, index),
         "PWD": os.getcwd(),
         "XCE_RANK": str(task["first_rank"] + index),
         "XCE_LOCAL_RANK": str(index),
@@ -240,6 +241,19 @@ def _furnish(recipe: Recipe, account: Account, index: int) -> tuple[list[str], d
     if not argv or not argv[0]:
         raise Unpreparable("there is no command")
     return [find_command(argv[0], env["PATH"]), *argv], env
+
+
+def _bind(task: dict[str, Any], index: int) -> dict[str, str]:
+    """The processors of the task, where each task has a process of its own, else those of all
+    tasks here; set, and told to the process."""
+    env = task["env"]
+    lines = [line.split() for line in env.get("XCE_AFFINITY_HOSTS", "").splitlines()]
+    here = [words[1] for words in lines if words[0] == env.get("XCE_HOST")]
+    listed = here[index] if len(here) == task["processes"] else env.get("LSB_BIND_CPU_LIST", "")
+    if not listed:
+        return {}
+    kernel.run_on({int(number) for number in listed.split(",")})
+    return {"LSB_BIND_CPU_LIST": listed}
 
 
 def _open_files(task: dict[str, Any]) -> None:
