@@ -1,11 +1,16 @@
 """Orders from the state, and the environment that processes find."""
 
+from msgspec import structs
+
 from tests.core.lab import Life, Provision, armed, lab, pair, until_state
-from tests.kit.words import ANNA, gang, gpus, job, port, role
+from tests.kit.words import ANNA, gang, gpus, job, machine, port, role
+from tests.kit.world import World
 from xce.controller.core import commands as c
+from xce.controller.core.environment import go_environment, launch_environment
 from xce.controller.core.wanted import order_of_attachment, order_of_launch
 from xce.dispatch.protocol import GONE, PREPARED, READY, RUNNING
 from xce.model.config import SECOND_US
+from xce.model.host import InstanceFacts
 
 
 def test_a_launch_is_wanted_prepared_then_running_then_gone() -> None:
@@ -76,7 +81,6 @@ def test_processes_find_who_and_where_they_are() -> None:
         "XCE_GROUP": "g1",
         "XCE_HOST": world.state.launches[3].host,
         "XCE_JOB": "3",
-        "XCE_LAUNCH": "3",
         "XCE_MEMBER_COUNT": "2",
         "XCE_MEMBER_RANK": "1",
         "XCE_MEMBER_ROLE": "worker",
@@ -86,6 +90,20 @@ def test_processes_find_who_and_where_they_are() -> None:
     assert env["LSB_DJOB_NUMPROC"] == "2"
     names = [world.state.instances[one.instance].name for one in world.state.claims[3].holdings]
     assert env["CUDA_VISIBLE_DEVICES"] == ",".join(sorted(names))
+
+
+def test_devices_are_named_by_their_uuid_whatever_their_host_calls_them() -> None:
+    gpu = [
+        InstanceFacts(type="gpu", name=str(index), attributes=(("uuid", f"GPU-u{index}"),))
+        for index in range(2)
+    ]
+    world = World({"n1": structs.replace(machine(8), instances=tuple(gpu))})
+    world.up()
+    world.submit_gang(gang(role("only", 1, claims=(gpus(2),))))
+    world.run_until(lambda: 1 in world.state.launches)
+    launch = world.state.launches[1]
+    assert launch_environment(world.state, launch)["CUDA_VISIBLE_DEVICES"] == "GPU-u0,GPU-u1"
+    assert go_environment(world.state, launch)["XCE_CLAIM_GPUS_VALUE"] == "GPU-u0,GPU-u1"
 
 
 def test_a_parallel_job_names_its_hosts_and_runs_on_the_first() -> None:

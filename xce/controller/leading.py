@@ -12,11 +12,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from xce import __version__, crashpoint
 from xce.controller.clock import Clock, boot_us
 from xce.controller.core.commands import LoadConfig, StartLeading
+from xce.controller.core.state import State
 from xce.controller.loop import Controller
 from xce.controller.recover import recover
 from xce.controller.writer import Writer
@@ -35,12 +36,14 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 class Settings(Struct, frozen=True, kw_only=True):
     """What a controller is started with. `wait_s` is how long to wait for another leader's
-    time-to-live; `reach` marks named points for kill runs."""
+    time-to-live; `reach` marks named points for kill runs. `keeps_config`: no file was named, so
+    the log's own settings stay in force; `config` is for a log that has none yet."""
 
     home: Path
     database: str = "sqlite"
     config: Config = Config()
     config_digest: str = "default"
+    keeps_config: bool = False
     wait_s: float = 12.0
     reach: Callable[[str], None] = crashpoint.reach
 
@@ -87,9 +90,9 @@ class Leadership:
                 resumed_lsn=resumed,
             )
         )
-        controller.post(
-            LoadConfig(actor=CONTROLLER, config=settings.config, digest=settings.config_digest)
-        )
+        asked = _config_of(settings, state)
+        if asked is not None:
+            controller.post(asked)
         return controller
 
     async def run(self) -> None:
@@ -115,22 +118,27 @@ class Leadership:
         if self._lapses:
             began_us = boot_us()
             log.renew(self.epoch, _wall_us(), TTL_US)
-            self._renewed_us = began_us
+            # A call that was given up may come back behind one that was begun later.
+            self._renewed_us = max(self._renewed_us, began_us)
+
+    def _left_s(self) -> float:
+        """For how long nobody else can lead, if nothing is renewed."""
+        return max(0.0, (self._renewed_us + TTL_US - RENEW_MARGIN_US - boot_us()) / 1_000_000)
 
     async def _renew(self) -> None:
         log = self._log
         assert log is not None
         if not self._lapses:
             await asyncio.Event().wait()
-        bound_s = (TTL_US - RENEW_MARGIN_US) / 1_000_000
         while True:
-            await asyncio.sleep(RENEW_EVERY_S)
+            await asyncio.sleep(min(RENEW_EVERY_S, self._left_s()))
             try:
-                await asyncio.wait_for(asyncio.to_thread(self._renew_once, log), bound_s)
+                renewed = asyncio.to_thread(self._renew_once, log)
+                await asyncio.wait_for(renewed, self._left_s())
             except Fenced:
                 raise
             except (LogError, TimeoutError) as error:
-                if not self.holds():
+                if not self._left_s():
                     raise Fenced("the leadership could not be renewed in time") from error
 
     def release(self) -> None:
@@ -146,6 +154,20 @@ class Leadership:
         if self._anchor is not None:
             self._anchor.close()
         self._lock.release()
+
+
+def _config_of(settings: Settings, state: State) -> LoadConfig | None:
+    """What is to be loaded at a start; None when the log's own settings stay as they are. Root's
+    work is allowed by the command line alone, also where no file is named."""
+    known = state.tables["setting"].get("config")
+    if known is None or not settings.keeps_config:
+        config, digest = settings.config, settings.config_digest
+    elif settings.config.allow_root and not known.config.allow_root:
+        config = structs.replace(known.config, allow_root=True)
+        digest = f"{known.digest}+root"
+    else:
+        return None
+    return LoadConfig(actor=CONTROLLER, config=config, digest=digest)
 
 
 def _holder(home: Path) -> str:

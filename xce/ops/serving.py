@@ -55,6 +55,7 @@ class Serving:
             database=options.database,
             config=options.site.config,
             config_digest=options.site.digest,
+            keeps_config=not options.site.text,
             wait_s=options.wait_s,
         )
         self._seat = Seat()

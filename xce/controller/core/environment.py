@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from xce.controller.core.shape import shape_of
 from xce.controller.core.state import State
+from xce.model.host import Instance
 from xce.model.ids import group_text, job_index, job_number, job_text
 from xce.model.job import Job, Spec
 from xce.model.placing import Binding, Share
@@ -46,7 +47,6 @@ def _xce(state: State, launch: Launch, job: Job) -> dict[str, str]:
     env = {
         "XCE_JOB": job_text(job.key),
         "XCE_ATTEMPT": str(job.attempt),
-        "XCE_LAUNCH": str(launch.number),
         "XCE_HOST": launch.host,
         "XCE_WORLD_SIZE": str(shape.processes),
         "XCE_MEMBER_COUNT": "1",
@@ -82,7 +82,7 @@ def _lsb(state: State, spec: Spec, job: Job, shares: tuple[Share, ...]) -> dict[
 
 
 def _devices(state: State, launch: Launch, job: Job, shares: tuple[Share, ...]) -> dict[str, str]:
-    """Devices of this member on this host, by name (a GPU's is its UUID), in bit order."""
+    """Devices of this member on this host, by their UUID, in bit order."""
     keys = [key for share in shares if share.host == launch.host for key in share.instances]
     for claim in claims_seen_by(state, launch, job):
         if claim.job == job.key:
@@ -95,7 +95,7 @@ def _devices(state: State, launch: Launch, job: Job, shares: tuple[Share, ...]) 
     mine = sorted(
         (one for one in found if one.type in DEVICE_TYPES), key=lambda one: (one.type, one.number)
     )
-    return {"CUDA_VISIBLE_DEVICES": ",".join(one.name for one in mine)} if mine else {}
+    return {"CUDA_VISIBLE_DEVICES": ",".join(device_id(one) for one in mine)} if mine else {}
 
 
 def _bound(host: str, shares: tuple[Share, ...]) -> dict[str, str]:
@@ -131,6 +131,12 @@ def _listed(numbers: Iterable[int]) -> str:
     return ",".join(str(number) for number in sorted(numbers))
 
 
+def device_id(instance: Instance) -> str:
+    """What names a device to its driver: its UUID; a host names its GPUs by their index."""
+    found = dict(instance.attributes).get("uuid", "")
+    return str(found) if instance.type in DEVICE_TYPES and found else instance.name
+
+
 def go_environment(state: State, launch: Launch) -> dict[str, str]:
     """What is only known once every attachment is READY."""
     job = state.jobs[launch.job]
@@ -162,7 +168,7 @@ def _value(state: State, claim: Claim, host: str) -> str:
     if here:
         return here[0].value
     names = [
-        state.instances[holding.instance].name
+        device_id(state.instances[holding.instance])
         for holding in claim.holdings
         if holding.instance in state.instances
     ]
