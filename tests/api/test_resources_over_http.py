@@ -1,10 +1,11 @@
 """/v1/resources: declared by administrators, refused with pointers, repeated without harm."""
 
 import httpx
+import msgspec
 
 from tests.api.conftest import Test
 from tests.api.engine import MemoryEngine
-from xce.controller.core.commands import Sample, TakeTick
+from xce.controller.core.commands import LoadConfig, Sample, TakeTick
 from xce.model.actor import CONTROLLER
 
 FLUENT = {"name": "fluent", "scope": "shared", "interval": "30s"}
@@ -60,5 +61,19 @@ def test_pools_show_what_they_have_and_who_sees_them(over_socket: "Test") -> Non
         assert (gone.status_code, gone.json()["removed"]) == (200, True)
         missing = await client.delete("/v1/resources/fluent@1")
         assert missing.status_code == 404
+
+    over_socket(test)  # type: ignore[operator]
+
+
+def test_hosts_show_what_ticks_said_of_them(over_socket: "Test") -> None:
+    async def test(engine: MemoryEngine, client: httpx.AsyncClient) -> None:
+        engine.add_host("n1")
+        engine.add_host("n2")
+        config = msgspec.structs.replace(engine.state.config, observe=("r1m",))
+        engine._take(LoadConfig(actor=CONTROLLER, config=config, digest="d2"))
+        sample = Sample(of="n1", values=(("r1m", 1500),))
+        engine._take(TakeTick(actor=CONTROLLER, samples=(sample,)))
+        first, second = (await client.get("/v1/hosts")).json()["items"]
+        assert (first["observed"], second["observed"]) == ({"r1m": 1500}, {})
 
     over_socket(test)  # type: ignore[operator]

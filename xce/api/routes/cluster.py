@@ -11,7 +11,7 @@ from xce.api.problem import Problem
 from xce.api.show import Shown
 from xce.api.usage import Usage
 from xce.model.config import QueueConfig
-from xce.model.host import Host, Instance
+from xce.model.host import Host, Instance, Observed
 from xce.model.ids import parse_claim
 from xce.model.tables import ENDED_JOB
 
@@ -43,7 +43,7 @@ class ClusterRoutes:
         usage = Usage(state)
         refused = self._engine.refused_hosts
         items = [
-            {**_host(host, usage), "refused": refused.get(name)}
+            {**_host(host, usage, state.observed.get(name)), "refused": refused.get(name)}
             for name, host in sorted(state.hosts.items())
         ]
         strangers = [
@@ -107,7 +107,7 @@ def _place(instance: Instance) -> tuple[str, str, int]:
     return instance.host, instance.type, instance.number
 
 
-def _host(host: Host, usage: Usage) -> dict[str, Any]:
+def _host(host: Host, usage: Usage, told: Observed | None) -> dict[str, Any]:
     totals = dict(host.facts.counters)
     used = usage.counters.get(host.name, {})
     tasks = usage.tasks.get(host.name, 0)
@@ -129,6 +129,7 @@ def _host(host: Host, usage: Usage) -> dict[str, Any]:
         "instances_held": len(held),
         "attributes": dict(host.facts.attributes),
         "domains": dict(host.facts.domains),
+        "observed": dict(told.values) if told is not None else {},
         "why": host.why or None,
     }
 
