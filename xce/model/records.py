@@ -366,7 +366,8 @@ class InstanceChanged(Body, frozen=True, gc=False, kw_only=True):
 
 BODIES: dict[str, type[Body]] = {kind.__name__: kind for kind in Body.__subclasses__()}
 
-__all__ = list(BODIES) + [
+__all__ = [
+    *BODIES,
     "BODIES",
     "Body",
     "Change",
