@@ -367,7 +367,6 @@ class InstanceChanged(Body, frozen=True, gc=False, kw_only=True):
 BODIES: dict[str, type[Body]] = {kind.__name__: kind for kind in Body.__subclasses__()}
 
 __all__ = [
-    *BODIES,
     "BODIES",
     "Body",
     "Change",
