@@ -45,7 +45,7 @@ class Agent:
 def agent(home: Path, one_host: Path) -> Iterator[Agent]:
     found = Agent(home, one_host)
     yield found
-    if found.process is not None and found.process.poll() is None:
+    if found.process is not None:
         found.stop()
 
 
