@@ -60,14 +60,12 @@ class Placement(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class ClassReason(Struct, frozen=True, gc=False, kw_only=True):
-    """Why a class of asks waits, and which of them (labels of the first ones) it was seen on.
-    `again_us` is when a further alternative of its requirement may be tried, 0 for never."""
+    """Why a class of asks waits, and which of them (labels of the first ones) it was seen on."""
 
     class_key: str
     reason: PendReason
     first: str
     waiting: int
-    again_us: int = 0
 
 
 class Plan(Struct, frozen=True, gc=False, kw_only=True):

@@ -53,13 +53,11 @@ NEVER_OF = {Code.SCATTERED: Code.NEVER_SCATTERED, Code.NOT_LAID: Code.NEVER_LAID
 
 
 class Waiting:
-    """A blocked class while the session runs: its reason, first ask and number of asks, and when
-    a further alternative of it may be tried (0 = none waits)."""
+    """A blocked class while the session runs: its reason, first ask and number of asks."""
 
-    def __init__(self, why: PendReason, first: str, again_us: int = 0) -> None:
+    def __init__(self, why: PendReason, first: str) -> None:
         self.why = why
         self.first = first
-        self.again_us = again_us
         self.count = 0
 
 
@@ -93,12 +91,9 @@ class SessionRun:
         """The plan so far, sealed with its digest."""
         if self._plan is None:
             reasons = tuple(
-                ClassReason(
-                    class_key=key, reason=entry.why, first=entry.first, waiting=entry.count,
-                    again_us=entry.again_us,
-                )
+                ClassReason(class_key=key, reason=entry.why, first=entry.first, waiting=entry.count)
                 for key, entry in self._waiting.items()
-            )  # fmt: skip
+            )
             self._plan = sealed(
                 Plan(
                     session=self._snapshot.session,
@@ -121,7 +116,7 @@ class SessionRun:
         blocked = self._blocked.get(key)
         if blocked is None and ask.class_key in self._snapshot.known and not again_us:
             why = self._snapshot.known[ask.class_key]
-            blocked = self._blocked[key] = self._wait(ask, why, 0)
+            blocked = self._blocked[key] = self._wait(ask, why)
         if blocked is not None:
             blocked.count += 1
             return
@@ -132,15 +127,12 @@ class SessionRun:
         if again_us and outcome.cure is Cure.NEVER:
             wait_s = -(-(again_us - self._snapshot.now_us) // SECOND_US)
             outcome = reason(Code.ALTERNATIVE_LATER, needed=wait_s, detail=outcome.text())
-        blocked = self._blocked[key] = self._wait(ask, outcome, again_us)
+        blocked = self._blocked[key] = self._wait(ask, outcome)
         blocked.count += 1
 
-    def _wait(self, ask: Ask, why: PendReason, again_us: int) -> Waiting:
+    def _wait(self, ask: Ask, why: PendReason) -> Waiting:
         """The class's entry: one for all its asks, however many alternatives are open to each."""
-        entry = self._waiting.setdefault(ask.class_key, Waiting(why, ask.label, again_us))
-        if again_us:
-            entry.again_us = min(entry.again_us or again_us, again_us)
-        return entry
+        return self._waiting.setdefault(ask.class_key, Waiting(why, ask.label))
 
     def _try(self, ask: Ask, choices: Sequence[Choice]) -> Placement | PendReason:
         """The first choice that has a place; else the most hopeful reason."""
