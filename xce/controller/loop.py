@@ -360,7 +360,7 @@ class Controller:
         if isinstance(answer, Rejection):
             return answer
         last = answer.records[-1] if answer.records else None
-        lsn = last.lsn if last else self.state.lsn
+        lsn = last.lsn if last else answer.lsn or self.state.lsn
         first = answer.records[0].entities if answer.records else ()
         return Answered(lsn=lsn, entity=first[0] if first else "", body=answer.body)
 
