@@ -122,6 +122,8 @@ class Service:
         """Whatever happened: nothing of this home is left."""
         if self.process.poll() is None:
             self.stop()
+        if self.process.stderr is not None:
+            self.process.stderr.close()
         for pid in processes_of(self.home):
             os.kill(pid, signal.SIGKILL)
 
