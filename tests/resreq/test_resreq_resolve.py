@@ -16,6 +16,7 @@ from xce.model.need import (
 )
 from xce.model.resources import BUILT_IN, ResourceType, Scope
 from xce.resreq import Code, ResreqError, parse, resolve
+from xce.resreq.resolve import effective
 
 GB = 2**30
 MB = 2**20
@@ -182,3 +183,21 @@ def test_an_unknown_name_is_refused_before_anything_else() -> None:
     with pytest.raises(ResreqError) as caught:
         need("order[ut] rusage[nosuch=1]")
     assert caught.value.code is Code.UNKNOWN_NAME
+
+
+def test_the_alternative_that_an_allocation_serves_can_be_said() -> None:
+    text = "{select[mem>1GB] rusage[tok=1||mem=2]} || {2*{select[ut<1]} + 1*{span[hosts=1]}}@30s"
+    assert [effective(text, index) for index in (0, 1, 2)] == [
+        "select[mem>1GB] rusage[tok=1]",
+        "select[mem>1GB] rusage[mem=2]",
+        "2*{select[ut<1]} + 1*{span[hosts=1]}",
+    ]
+    assert len(need(text).others) == 2
+    assert effective("select[ut<1]", 0) == "select[ut<1]"
+
+
+def test_very_many_alternatives_are_refused() -> None:
+    term = "{rusage[mem=1||mem=2||mem=3||mem=4]}"
+    with pytest.raises(ResreqError) as caught:
+        need(" + ".join(f"1*{term}" for _ in range(12)))
+    assert caught.value.code is Code.TOO_LARGE

@@ -10,7 +10,8 @@ refused with its column.
 """
 
 from collections.abc import Iterator, Mapping
-from itertools import product
+from functools import lru_cache
+from itertools import islice, product
 from types import MappingProxyType
 
 from msgspec import structs
@@ -23,7 +24,8 @@ from xce.resreq.errors import Code, ResreqError
 from xce.resreq.needs.amounts import Amounts, amount_in_base, amounts_of
 from xce.resreq.needs.normal import normal
 from xce.resreq.needs.sections import cpus_of, units_of
-from xce.resreq.print import canonical_select
+from xce.resreq.parse import COMPAT, parse
+from xce.resreq.print import canonical, canonical_select
 
 Types = Mapping[str, ResourceType]
 
@@ -34,57 +36,87 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 def resolve(made: tree.Tree, *, types: Types, local: Mapping[str, str] = NOTHING) -> Need:
     """The need of one job; `local` is the submitter's host type and model where known."""
     check(made, types)
-    found = list(_alternatives(made, types, local))
-    if len(found) > ALTERNATIVES_MAX:
-        said = f"{len(found)} alternatives are more than {ALTERNATIVES_MAX}"
-        raise ResreqError(Code.TOO_LARGE, said, column=made.column)
+    found = [
+        _alternative(one, types, local, delay_us=delay_us)
+        for one, delay_us in alternatives_of(made)
+    ]
     first = found[0]
     fields = {name: getattr(first.part, name) for name in Part.__struct_fields__}
     return Need(**fields, terms=first.terms, others=tuple(found[1:]))
 
 
-def _alternatives(made: tree.Tree, types: Types, local: Mapping[str, str]) -> Iterator[Alternative]:
+Plain = tree.Simple | tree.Compound
+
+
+def alternatives_of(made: tree.Tree) -> list[tuple[Plain, int]]:
+    """The requirements that are tried in turn, without any `||`, each with its delay; a need's
+    alternatives have the same numbers."""
+    found = list(islice(_expanded(made), ALTERNATIVES_MAX + 1))
+    if len(found) > ALTERNATIVES_MAX:
+        said = f"more than {ALTERNATIVES_MAX} alternatives"
+        raise ResreqError(Code.TOO_LARGE, said, column=made.column)
+    return found
+
+
+@lru_cache(maxsize=4096)
+def effective(text: str, index: int) -> str:
+    """The one alternative of a requirement that an allocation serves, in canonical text."""
+    if "||" not in text:
+        return text
+    return canonical(alternatives_of(parse(text, mode=COMPAT).tree)[index][0])
+
+
+def _expanded(made: tree.Tree) -> Iterator[tuple[Plain, int]]:
     if isinstance(made, tree.Alternatives):
         for branch in made.branches:
-            for one in _alternatives(branch.body, types, local):
-                yield structs.replace(one, delay_us=branch.delay_us or 0)
+            for one, _ in _expanded(branch.body):
+                yield one, branch.delay_us or 0
     elif isinstance(made, tree.Compound):
-        choices = [_parts(term.simple, types, local) for term in made.terms]
-        for parts in product(*choices):
+        for simples in product(*(_simples(term.simple) for term in made.terms)):
             terms = tuple(
-                Term(tasks=term.count or 0, part=part)
-                for term, part in zip(made.terms, parts, strict=True)
+                structs.replace(term, simple=simple)
+                for term, simple in zip(made.terms, simples, strict=True)
             )
-            yield Alternative(part=terms[0].part, terms=terms)
+            yield structs.replace(made, terms=terms), 0
     else:
-        for part in _parts(made, types, local):
-            yield Alternative(part=part)
+        for simple in _simples(made):
+            yield simple, 0
 
 
-def _parts(made: tree.Simple, types: Types, local: Mapping[str, str]) -> list[Part]:
-    """One part for each alternative of rusage."""
-    span = _span(made)
-    order = tuple(_order(key, types) for key in made.order)
-    same = tuple(_own(key.name, types) for key in made.same)
-    parts = []
-    for usage in made.rusage or ((),):
-        amounts = amounts_of(usage, types)
-        parts.append(
-            structs.replace(
-                span,
-                select=_select(made.select, usage, types, local),
-                per_task=amounts.pairs("task"),
-                per_host=amounts.pairs("host"),
-                per_job=amounts.pairs("job"),
-                instances=_instances(amounts),
-                timed=tuple(amounts.timed),
-                order=order,
-                same=same,
-                units=units_of(made.cu),
-                cpus=cpus_of(made.affinity),
-            )
-        )
-    return parts
+def _simples(made: tree.Simple) -> list[tree.Simple]:
+    """One for each alternative of rusage."""
+    if len(made.rusage) < 2:
+        return [made]
+    return [structs.replace(made, rusage=(usage,)) for usage in made.rusage]
+
+
+def _alternative(
+    made: Plain, types: Types, local: Mapping[str, str], *, delay_us: int
+) -> Alternative:
+    if isinstance(made, tree.Simple):
+        return Alternative(part=_part(made, types, local), delay_us=delay_us)
+    terms = tuple(
+        Term(tasks=term.count or 0, part=_part(term.simple, types, local)) for term in made.terms
+    )
+    return Alternative(part=terms[0].part, terms=terms, delay_us=delay_us)
+
+
+def _part(made: tree.Simple, types: Types, local: Mapping[str, str]) -> Part:
+    usage = made.rusage[0] if made.rusage else ()
+    amounts = amounts_of(usage, types)
+    return structs.replace(
+        _span(made),
+        select=_select(made.select, usage, types, local),
+        per_task=amounts.pairs("task"),
+        per_host=amounts.pairs("host"),
+        per_job=amounts.pairs("job"),
+        instances=_instances(amounts),
+        timed=tuple(amounts.timed),
+        order=tuple(_order(key, types) for key in made.order),
+        same=tuple(_own(key.name, types) for key in made.same),
+        units=units_of(made.cu),
+        cpus=cpus_of(made.affinity),
+    )
 
 
 def _own(name: str, types: Types) -> str:
@@ -156,4 +188,4 @@ def _threshold(reserve: tree.Reserve, level: tree.Amount, types: Types) -> tree.
     return normal(tree.infix((op,), (name, level)), types, NOTHING)
 
 
-__all__ = ["amount_in_base", "normal", "resolve"]
+__all__ = ["alternatives_of", "amount_in_base", "effective", "normal", "resolve"]
