@@ -16,7 +16,7 @@ from msgspec import structs
 
 from xce.model.host import HostFacts, InstanceFacts
 from xce.model.job import Topology
-from xce.model.resources import InstanceNeed, Need
+from xce.model.need import InstanceNeed, Need
 from xce.scheduler.order import order_key
 from xce.scheduler.plan import Plan
 from xce.scheduler.session import run_session

@@ -12,13 +12,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from scripts import record_page
-from xce.model import draw
+from scripts import record_page, state_page
 from xce.scheduler import reasons
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES: dict[str, Callable[[], str]] = {
-    "docs/reference/states.md": draw.page,
+    "docs/reference/states.md": state_page.page,
     "docs/reference/records.md": record_page.page,
     "docs/reference/pend-reasons.md": reasons.render,
 }

@@ -12,7 +12,6 @@ import uvloop
 from msgspec import Struct
 
 from xce.api.serve import Service
-from xce.controller.core.apply import apply
 from xce.controller.core.commands import (
     Command,
     LoadConfig,
@@ -22,7 +21,8 @@ from xce.controller.core.commands import (
     SubmitGroup,
 )
 from xce.controller.core.decide import decide
-from xce.controller.core.state import State
+from xce.controller.core.fold.apply import apply
+from xce.controller.core.fold.state import State
 from xce.dispatch.protocol import PROTOCOL, Orders, Poll
 from xce.model.actor import CONTROLLER, HOST, Actor
 from xce.model.config import Config, QueueConfig

@@ -19,7 +19,7 @@ from tests.kit.words import gang, gpus, job, machine, port, role, settings
 from tests.kit.world import World
 from xce.controller.core import commands as c
 from xce.controller.core.decide import Outcome
-from xce.controller.core.encode import digest
+from xce.controller.core.fold.encode import digest
 from xce.controller.recover import recover
 from xce.controller.step import Answer
 from xce.model.config import SECOND_US, RetryConfig

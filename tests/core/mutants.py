@@ -9,18 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from xce.controller.core import (
-    decide_clock,
-    decide_hosts,
-    decide_plan,
-    decide_reports,
-    draft,
-    ends,
-    starts,
-    wanted,
-)
-from xce.controller.core.draft import Draft
-from xce.controller.core.indexes import Indexes
+from xce.controller.core.deciders import clock as decide_clock
+from xce.controller.core.deciders import hosts as decide_hosts
+from xce.controller.core.deciders import plan as decide_plan
+from xce.controller.core.deciders import reports as decide_reports
+from xce.controller.core.fold.indexes import Indexes
+from xce.controller.core.life import draft, ends, starts
+from xce.controller.core.life.draft import Draft
+from xce.controller.core.orders import wanted
 from xce.dispatch import barrier
 from xce.model.machine import Coupling
 from xce.model.records import StartFailed

@@ -13,9 +13,9 @@ from msgspec import Struct, structs
 
 from tests.core.walk import play
 from tests.kit.world import World
-from xce.controller.core.apply import apply
-from xce.controller.core.encode import decode, digest, encode
-from xce.controller.core.state import TABLES, State
+from xce.controller.core.fold.apply import apply
+from xce.controller.core.fold.encode import decode, digest, encode
+from xce.controller.core.fold.state import TABLES, State
 from xce.controller.recover import blob_names
 from xce.wal import codec
 

@@ -6,8 +6,8 @@ from tests.core.lab import Life, Provision, armed, lab, pair, until_state
 from tests.kit.words import ANNA, gang, gpus, job, machine, port, role
 from tests.kit.world import World
 from xce.controller.core import commands as c
-from xce.controller.core.environment import go_environment, launch_environment
-from xce.controller.core.wanted import order_of_attachment, order_of_launch
+from xce.controller.core.orders.environment import go_environment, launch_environment
+from xce.controller.core.orders.wanted import order_of_attachment, order_of_launch
 from xce.dispatch.protocol import GONE, PREPARED, READY, RUNNING
 from xce.model.config import SECOND_US
 from xce.model.host import InstanceFacts

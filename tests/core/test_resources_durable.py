@@ -7,7 +7,7 @@ import pytest
 
 from tests.kit.words import BOSS, SETTINGS, machine, settings
 from xce.controller.core import commands as c
-from xce.controller.core.encode import digest
+from xce.controller.core.fold.encode import digest
 from xce.controller.core.resources.pools import total_of
 from xce.controller.recover import recover
 from xce.controller.step import decide_all

@@ -33,7 +33,7 @@ from tests.kit.words import (
 )
 from tests.kit.world import Weather, World
 from xce.controller.core import commands as c
-from xce.controller.core.encode import digest
+from xce.controller.core.fold.encode import digest
 from xce.controller.core.view import Viewer
 from xce.controller.recover import recover
 from xce.dispatch import protocol as p

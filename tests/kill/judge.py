@@ -13,7 +13,7 @@ from msgspec import Struct
 from tests.kill.client import Acks
 from tests.kill.tale import Tale, held, read_tale
 from tests.kill.work import Piece
-from xce.controller.core.encode import digest
+from xce.controller.core.fold.encode import digest
 from xce.controller.recover import recover
 from xce.model.ids import group_text, job_text, parse_group, parse_job
 from xce.model.job import Exit

@@ -47,7 +47,7 @@ def anchor_skipped() -> None:
 
 def go_before_pass() -> None:
     """A launch is wanted RUNNING from its plan on."""
-    from xce.controller.core import wanted
+    from xce.controller.core.orders import wanted
 
     target = wanted.launch_target
     wanted.launch_target = lambda launch: "GONE" if target(launch) == "GONE" else "RUNNING"

@@ -11,10 +11,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from xce.controller.core.apply import apply
-from xce.controller.core.check import Broken, check
-from xce.controller.core.encode import digest
-from xce.controller.core.state import Key, State
+from xce.controller.core.fold.apply import apply
+from xce.controller.core.fold.check import Broken, check
+from xce.controller.core.fold.encode import digest
+from xce.controller.core.fold.state import Key, State
 from xce.model.records import Record
 from xce.model.tables import CLAIM, ENDED_GROUP, ENDED_JOB
 from xce.wal.export import export_lines, import_lines

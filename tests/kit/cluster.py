@@ -11,7 +11,7 @@ from msgspec import structs
 
 from xce.model.host import HostFacts, InstanceFacts
 from xce.model.job import ClaimTemplate, Topology
-from xce.model.resources import InstanceNeed, Need
+from xce.model.need import InstanceNeed, Need
 from xce.scheduler.order import order_key
 from xce.scheduler.snapshot import Ask, HostEntry, HostTable, RoleAsk, Snapshot, idle_snapshot
 

@@ -18,10 +18,10 @@ from tests.kit.ledger import Ledger
 from tests.kit.line import FAIR, Line, Weather
 from tests.kit.words import OPS, SETTINGS
 from xce.controller.core import commands as c
-from xce.controller.core.check import check
 from xce.controller.core.decide import Outcome
-from xce.controller.core.encode import digest
-from xce.controller.core.state import State
+from xce.controller.core.fold.check import check
+from xce.controller.core.fold.encode import digest
+from xce.controller.core.fold.state import State
 from xce.controller.hosts import Hosts
 from xce.controller.recover import recover
 from xce.controller.sessions import Sessions

@@ -11,7 +11,7 @@ from msgspec import structs
 from tests.core.lab import lab
 from xce.controller import leading
 from xce.controller.clock import boot_us
-from xce.controller.core.state import State
+from xce.controller.core.fold.state import State
 from xce.controller.leading import Leadership, Settings
 from xce.model.config import Config, QueueConfig
 from xce.wal.port import Fenced, LogAway

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xce.model.resources import InstanceNeed
+from xce.model.need import InstanceNeed
 from xce.resreq import canonical, parse, tree
 from xce.resreq.options.gpu import (
     GpuError,

@@ -3,13 +3,13 @@
 import pytest
 
 from xce.model.config import TypeConfig
+from xce.model.need import Need
 from xce.model.resources import (
     ALIASES,
     BUILT_IN,
     Direction,
     Kind,
     Layer,
-    Need,
     ResourceType,
     Scope,
     site_types,

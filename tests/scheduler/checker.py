@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from itertools import product
 
 from xce.model.host import Instance
-from xce.model.resources import Need
+from xce.model.need import Need
 from xce.scheduler.plan import Placement, Plan
 from xce.scheduler.snapshot import Ask, RoleAsk, Snapshot
 

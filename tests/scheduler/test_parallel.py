@@ -3,7 +3,7 @@
 import pytest
 
 from tests.kit.cluster import dgx, held, host, idle_snapshot, job, need, table
-from xce.model.resources import Need
+from xce.model.need import Need
 from xce.scheduler.place.parallel import chunks, spreads
 from xce.scheduler.session import run_session
 

@@ -17,7 +17,7 @@ from tests.kit.cluster import (
     standing,
     table,
 )
-from xce.model.resources import Need
+from xce.model.need import Need
 from xce.scheduler.reasons import TABLE, Code, Cure, amount_text, hosts_text, reason, render
 from xce.scheduler.session import dry_run, run_session
 from xce.scheduler.snapshot import HostTable

@@ -3,8 +3,8 @@
 from msgspec import structs
 
 from tests.kit.cluster import GB, dgx, gpus, held, host, idle_snapshot, job, need, standing, table
+from xce.model.need import Need
 from xce.model.placing import Share
-from xce.model.resources import Need
 from xce.scheduler.order import Ordered, order_key
 from xce.scheduler.session import run_session
 

@@ -5,7 +5,7 @@ from msgspec import structs
 from tests.core.lab import Life
 from tests.kit.words import SETTINGS, job, machine
 from tests.kit.world import World
-from xce.controller.core.environment import launch_environment
+from xce.controller.core.orders.environment import launch_environment
 from xce.model.config import SECOND_US
 from xce.model.host import CpuFacts, HostFacts
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from xce.controller.core import relations as core
+from xce.controller.core.life import relations as core
 from xce.model import tables
 from xce.model.machine import (
     ACTIVE,

@@ -13,7 +13,7 @@ import msgspec
 
 from xce.api.asks import user_name
 from xce.api.ports import StateView
-from xce.controller.core.wanted import expand, output_path
+from xce.controller.core.orders.wanted import expand, output_path
 from xce.model.group import Group, GroupSpec
 from xce.model.ids import claim_text, group_text, job_index, job_text
 from xce.model.job import Exit, Job, Spec

@@ -7,8 +7,8 @@ it costs what changed, not what there is.
 
 from msgspec import Struct
 
-from xce.controller.core.encode import encode
-from xce.controller.core.state import Key, State
+from xce.controller.core.fold.encode import encode
+from xce.controller.core.fold.state import Key, State
 from xce.wal.codec import digest_text, row_digest
 from xce.wal.port import Cut, CutClose, CutRow
 

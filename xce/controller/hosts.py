@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable
 from msgspec import structs
 
 from xce.controller.core.commands import Command, HostEvent, RegisterHost, Rejection
-from xce.controller.core.state import State
-from xce.controller.core.wanted import (
+from xce.controller.core.fold.state import State
+from xce.controller.core.orders.wanted import (
     live_of_host,
     order_of_attachment,
     order_of_launch,

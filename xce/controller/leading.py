@@ -17,7 +17,7 @@ from msgspec import Struct, structs
 from xce import __version__, crashpoint
 from xce.controller.clock import Clock, boot_us
 from xce.controller.core.commands import LoadConfig, StartLeading
-from xce.controller.core.state import State
+from xce.controller.core.fold.state import State
 from xce.controller.loop import Controller
 from xce.controller.recover import recover
 from xce.controller.writer import Writer

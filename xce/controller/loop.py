@@ -23,7 +23,7 @@ from xce.controller.core.commands import (
     SubmitGroup,
     TakeReport,
 )
-from xce.controller.core.state import State
+from xce.controller.core.fold.state import State
 from xce.controller.cuts import Cutter
 from xce.controller.hosts import Hosts
 from xce.controller.observing import Observing

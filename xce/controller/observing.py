@@ -10,9 +10,9 @@ nothing that was heard before this leader began is.
 from collections.abc import Iterator
 
 from xce.controller.core.commands import Sample, TakeTick
+from xce.controller.core.fold.state import State
 from xce.controller.core.resources.observed import is_reported, named_columns
 from xce.controller.core.resources.pools import name_of, pools_of
-from xce.controller.core.state import State
 from xce.dispatch.observe import Value, read_value
 from xce.dispatch.protocol import Poll
 from xce.model.actor import CONTROLLER

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 
 from msgspec import Struct, json
 
-from xce.controller.core.apply import apply
-from xce.controller.core.encode import decode, key_of
-from xce.controller.core.state import Key, State
+from xce.controller.core.fold.apply import apply
+from xce.controller.core.fold.encode import decode, key_of
+from xce.controller.core.fold.state import Key, State
 from xce.controller.cuts import TABLE_OF, Cutter
 from xce.model.records import Record
 from xce.wal.codec import blob_name

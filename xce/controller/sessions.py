@@ -10,10 +10,10 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from xce.controller.core.apply import apply
 from xce.controller.core.commands import Command, CommitPlan, EndSession, Rejection, SubmitGroup
 from xce.controller.core.decide import Outcome, decide
-from xce.controller.core.state import State
+from xce.controller.core.fold.apply import apply
+from xce.controller.core.fold.state import State
 from xce.controller.core.view import Viewer
 from xce.controller.step import Step
 from xce.model.actor import CONTROLLER

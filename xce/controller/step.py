@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 from msgspec import Struct, structs
 
-from xce.controller.core.apply import apply
 from xce.controller.core.commands import Command, Rejection, Request, StartLeading, TimerDue
 from xce.controller.core.decide import Outcome, decide
-from xce.controller.core.state import State
+from xce.controller.core.fold.apply import apply
+from xce.controller.core.fold.state import State
 from xce.model.actor import CONTROLLER
 from xce.model.records import Record
 

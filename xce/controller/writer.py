@@ -14,7 +14,7 @@ from msgspec import json, structs
 
 from xce.controller.core.commands import BEYOND, Command, RegisterHost, Rejection, Request
 from xce.controller.core.decide import Outcome
-from xce.controller.core.state import State
+from xce.controller.core.fold.state import State
 from xce.controller.cuts import Cutter
 from xce.controller.recover import answer_body
 from xce.controller.step import Step

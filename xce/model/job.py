@@ -8,7 +8,7 @@ carries the few scheduling fields that a group row carries for a gang.
 from msgspec import Struct
 
 from xce.model.config import RetryConfig
-from xce.model.resources import Need
+from xce.model.need import Need
 
 ONCE, PER_HOST, PER_TASK = "once", "host", "task"
 

@@ -19,8 +19,6 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from xce.model.config import TypeConfig
-from xce.model.need import InstanceNeed as InstanceNeed
-from xce.model.need import Need as Need
 
 SECOND_US = 1_000_000
 THOUSANDTHS = 1000

@@ -82,7 +82,7 @@ def verify(home: Path, database: str, as_json: bool) -> None:
     \b
     xce db verify --home /srv/xce
     """
-    from xce.controller.core.check import Broken, check
+    from xce.controller.core.fold.check import Broken, check
     from xce.controller.leading import ANCHOR_FILE
     from xce.controller.recover import recover
     from xce.wal.anchor import Anchor

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from msgspec import structs
 
+from xce.controller.core.fold.state import State
 from xce.controller.core.resources.lending import exclusive_use, lent
 from xce.controller.core.resources.pools import free_of, pools_of, total_of
-from xce.controller.core.state import State
 from xce.model.config import PoolConfig
 from xce.model.group import Group
 from xce.model.host import Host

@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from msgspec import Struct, structs
 
-from xce.model.resources import InstanceNeed
+from xce.model.need import InstanceNeed
 from xce.model.units import UnitError, format_size, nearest, parse_size
 from xce.resreq import tree
 from xce.resreq.errors import Code, ResreqError

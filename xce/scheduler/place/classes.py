@@ -153,7 +153,7 @@ def is_serial(ask: Ask, terms: Sequence[Term]) -> bool:
     need = terms[0].need
     if len(terms) != 1 or ask.roles[0].count != 1 or need.shape is not Shape.ONE_HOST:
         return False
-    if need.part.order or need.part.units is not None:
+    if need.part.units is not None:
         return False
     requests = (ask.topology, ask.roles[0].topology)
     return not any(request.required or request.preferred for request in requests)

@@ -45,7 +45,7 @@ class SerialRow:
         if not len(self._keys):
             return None
         while True:
-            best = int(self._keys.argmin())
+            best = self._best()
             if self._keys[best] == NO_ROOM:
                 return None
             cell = blank(0, -1, int(self._hosts[best]), 0, 1, first=True, anchored=True)
@@ -53,6 +53,20 @@ class SerialRow:
             if laid is not None:
                 return laid
             self._keys[best] = NO_ROOM
+
+    def _best(self) -> int:
+        """The place of the host that goes first: by order[], then the tightest."""
+        order = self._need.part.order
+        fits = np.flatnonzero(self._keys != NO_ROOM) if order else ()
+        if not len(fits):
+            return int(self._keys.argmin())
+        for name, direction in order:
+            values, known = self._work.figure(name)
+            told = fits[known[self._hosts[fits]]]
+            if len(told):
+                column = values[self._hosts[told]] * direction
+                fits = told[column == column.min()]
+        return int(fits[self._keys[fits].argmin()])
 
     def _refresh(self) -> None:
         journal = self._work.ledger.journal

@@ -11,12 +11,12 @@ from typing import Any
 from msgspec import structs
 
 from xce.controller.core import commands as c
-from xce.controller.core.draft import Draft
+from xce.controller.core.fold.state import State
+from xce.controller.core.life.draft import Draft
 from xce.controller.core.resources.observed import moves, named_columns
 from xce.controller.core.resources.pools import MARK, holders_of, labelled, name_of
 from xce.controller.core.resources.rules import Fault, pool_faults, type_faults
 from xce.controller.core.resources.uses import users_of
-from xce.controller.core.state import State
 from xce.model.actor import ADMIN, SYSTEM, Actor
 from xce.model.config import Config, PoolConfig, TypeConfig
 from xce.model.records import ConfigChanged, Tick, TickOf

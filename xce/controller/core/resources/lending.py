@@ -14,7 +14,7 @@ from xce.model.need import Need, Part
 from xce.scheduler.over_time import fallen, falls_us
 
 if TYPE_CHECKING:
-    from xce.controller.core.state import State
+    from xce.controller.core.fold.state import State
 
 Lent = dict[tuple[str, str], int]
 

@@ -11,8 +11,8 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from xce.controller.core.fold.state import State
 from xce.controller.core.resources.uses import words_of
-from xce.controller.core.state import State
 from xce.dispatch.observe import Value, moved
 from xce.model.need import Part
 from xce.model.resources import ALIASES, ResourceType, site_types

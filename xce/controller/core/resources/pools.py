@@ -18,7 +18,7 @@ from xce.model.host import Observed
 from xce.model.placing import Holding, Share
 
 if TYPE_CHECKING:
-    from xce.controller.core.state import State
+    from xce.controller.core.fold.state import State
 
 MARK = "@"
 ALL, OTHERS = "all", "others"

@@ -12,16 +12,7 @@ from msgspec import Struct
 
 from xce.controller.core.resources.pools import ALL, OTHERS, covering
 from xce.model.config import PoolConfig, TypeConfig
-from xce.model.resources import (
-    ALIASES,
-    BUILT_IN,
-    BYTES,
-    THOUSANDTHS,
-    Direction,
-    Kind,
-    Layer,
-    Scope,
-)
+from xce.model.resources import ALIASES, BUILT_IN, BYTES, THOUSANDTHS, Direction, Kind, Layer, Scope
 from xce.model.units import nearest
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,28}\Z")

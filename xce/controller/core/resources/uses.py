@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from xce.controller.core.state import State
+from xce.controller.core.fold.state import State
 from xce.model.config import Config
 from xce.model.ids import claim_text, group_text, job_text
 from xce.model.job import ClaimTemplate, Spec

@@ -5,8 +5,8 @@ Pure look-ups. A relation gives keys in an order that the state fixes (rank orde
 
 from collections.abc import Callable, Iterable
 
-from xce.controller.core.shape import shape_of
-from xce.controller.core.state import Key, State
+from xce.controller.core.fold.shape import shape_of
+from xce.controller.core.fold.state import Key, State
 from xce.model.tables import LIVE_LAUNCH
 
 Relation = Callable[[State, Key], Iterable[Key]]

@@ -7,7 +7,8 @@ from msgspec import structs
 from xce.controller.core.commands import Rejection
 from xce.model.config import Config, QueueConfig, TypeConfig
 from xce.model.job import Spec
-from xce.model.resources import Need, site_types
+from xce.model.need import Need
+from xce.model.resources import site_types
 from xce.resreq.errors import ResreqError
 from xce.resreq.merge import merge_levels
 from xce.resreq.parse import COMPAT, parse

@@ -13,17 +13,17 @@ anybody knowing is lost, is never run again by itself, and is for its gang's rul
 from typing import Any
 
 from xce.controller.core import commands as c
-from xce.controller.core.decide_hosts import (
+from xce.controller.core.deciders.hosts import (
     clear_sound,
     lost_facts,
     open_starts,
     prove_dead,
     speaks_for,
 )
-from xce.controller.core.draft import Draft
-from xce.controller.core.ends import end_launch, lose_claim
-from xce.controller.core.starts import count_ready, fail_start, judge, launch_begun
-from xce.controller.core.state import State
+from xce.controller.core.fold.state import State
+from xce.controller.core.life.draft import Draft
+from xce.controller.core.life.ends import end_launch, lose_claim
+from xce.controller.core.life.starts import count_ready, fail_start, judge, launch_begun
 from xce.dispatch import protocol as p
 from xce.model.host import Host
 from xce.model.ids import claim_text, group_text, host_ref, job_text

@@ -7,12 +7,12 @@ or a reconciliation that no longer lists what had run.
 from typing import Any
 
 from xce.controller.core import commands as c
-from xce.controller.core.admission import refuse
-from xce.controller.core.draft import Draft
-from xce.controller.core.ends import end_launch, lose_claim
-from xce.controller.core.shapes import wrong_facts
-from xce.controller.core.starts import fail_start
-from xce.controller.core.state import State
+from xce.controller.core.deciders.admission import refuse
+from xce.controller.core.deciders.limits import wrong_facts
+from xce.controller.core.fold.state import State
+from xce.controller.core.life.draft import Draft
+from xce.controller.core.life.ends import end_launch, lose_claim
+from xce.controller.core.life.starts import fail_start
 from xce.model.actor import ADMIN, HOST, OPERATOR, SYSTEM, Actor
 from xce.model.ids import host_ref, instance_key
 from xce.model.records import AttachmentReported, HostChanged, HostRegistered, LaunchEnded

@@ -3,7 +3,7 @@
 from typing import Any
 
 from xce.controller.core import commands as c
-from xce.controller.core.draft import Draft
+from xce.controller.core.life.draft import Draft
 from xce.controller.core.resources.decide import merged
 from xce.model.actor import ADMIN, SYSTEM
 from xce.model.ids import host_ref

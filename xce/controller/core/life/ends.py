@@ -7,10 +7,11 @@ decides. A group ends only when none of its launches is live.
 
 from msgspec import structs
 
-from xce.controller.core.draft import Draft
-from xce.controller.core.relations import consumers, is_over
-from xce.controller.core.rules import CLAIM_LOST, delay_us, rank_of, spend
-from xce.controller.core.starts import (
+from xce.controller.core.fold.state import State
+from xce.controller.core.life.draft import Draft
+from xce.controller.core.life.relations import consumers, is_over
+from xce.controller.core.life.rules import CLAIM_LOST, delay_us, rank_of, spend
+from xce.controller.core.life.starts import (
     BAD_TASK,
     break_start,
     count_ready,
@@ -20,7 +21,6 @@ from xce.controller.core.starts import (
     retry_broken_job,
     role_ready,
 )
-from xce.controller.core.state import State
 from xce.model.group import FailureRule, Group
 from xce.model.ids import claim_text, group_text, host_ref, job_text
 from xce.model.job import Exit, Job

@@ -6,12 +6,12 @@ from typing import Any
 from msgspec import structs
 
 from xce.controller.core import commands as c
-from xce.controller.core.draft import Draft
-from xce.controller.core.ends import settle_group
-from xce.controller.core.requirements import resolve_spec
-from xce.controller.core.shapes import check_gang, check_spec
-from xce.controller.core.starts import fail_start
-from xce.controller.core.state import State, group_blob, spec_blob
+from xce.controller.core.deciders.limits import check_gang, check_spec
+from xce.controller.core.deciders.requirements import resolve_spec
+from xce.controller.core.fold.state import State, group_blob, spec_blob
+from xce.controller.core.life.draft import Draft
+from xce.controller.core.life.ends import settle_group
+from xce.controller.core.life.starts import fail_start
 from xce.model.actor import ADMIN, Actor
 from xce.model.config import QueueConfig
 from xce.model.group import RoleSpec

@@ -11,9 +11,9 @@ from typing import Any
 
 from msgspec import structs
 
-from xce.controller.core.apply import apply_change, open_record
-from xce.controller.core.relations import CONDITIONS, RELATIONS
-from xce.controller.core.state import Key, State
+from xce.controller.core.fold.apply import apply_change, open_record
+from xce.controller.core.fold.state import Key, State
+from xce.controller.core.life.relations import CONDITIONS, RELATIONS
 from xce.model.actor import Actor
 from xce.model.ids import claim_text, group_text, host_ref, job_text
 from xce.model.machine import Coupling

@@ -8,16 +8,16 @@ a host, who holds an instance, how much of a counter is used, which deadline com
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
+from xce.controller.core.fold.shape import Shape
+from xce.controller.core.fold.waiting import Waiting
 from xce.controller.core.resources.lending import delays_us, fall_times_us, is_watched
-from xce.controller.core.shape import Shape
-from xce.controller.core.waiting import Waiting
 from xce.model.group import Group
 from xce.model.job import Job
 from xce.model.tables import ENDED_GROUP, ENDED_JOB, LIVE_LAUNCH
 from xce.scheduler.order import order_key
 
 if TYPE_CHECKING:
-    from xce.controller.core.state import Key, State
+    from xce.controller.core.fold.state import Key, State
 
 LIVE_ATTACHMENT = frozenset({"PROVISIONING", "READY", "FAILED", "RELEASING"})
 Timer = tuple[int, str, int]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from xce.controller.core.state import State
+    from xce.controller.core.fold.state import State
 
 
 class Shape(Struct, frozen=True, gc=False, kw_only=True):

@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import Struct, json
 
-from xce.controller.core.indexes import Indexes
+from xce.controller.core.fold.indexes import Indexes
 from xce.model.config import Config
 from xce.model.group import Group, GroupSpec
 from xce.model.host import Host, Instance, Observed

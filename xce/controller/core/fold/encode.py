@@ -9,7 +9,7 @@ from hashlib import blake2b
 
 from msgspec import Struct, json
 
-from xce.controller.core.state import TABLES, Key, State
+from xce.controller.core.fold.state import TABLES, Key, State
 
 _NUMBERED = frozenset({"job", "group", "start", "allocation", "launch", "claim", "attachment"})
 _DECODERS = {what: json.Decoder(entity) for what, entity in TABLES.items()}

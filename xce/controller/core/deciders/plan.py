@@ -11,7 +11,9 @@ from typing import Any
 from msgspec import Struct
 
 from xce.controller.core import commands as c
-from xce.controller.core.draft import Draft
+from xce.controller.core.fold.state import State
+from xce.controller.core.life.draft import Draft
+from xce.controller.core.life.starts import let_pass, wave_of_roles
 from xce.controller.core.resources.lending import lent
 from xce.controller.core.resources.pools import (
     Pools,
@@ -21,8 +23,6 @@ from xce.controller.core.resources.pools import (
     pooled_share,
     pools_of,
 )
-from xce.controller.core.starts import let_pass, wave_of_roles
-from xce.controller.core.state import State
 from xce.model.config import Config, PoolConfig
 from xce.model.group import GroupSpec
 from xce.model.ids import claim_text, group_text, job_text

@@ -5,8 +5,8 @@ by a committed record, GONE when it is stopping, over or unknown. An attachment 
 until its claim is released. Records only say which entities to look at; recovery looks at all.
 """
 
-from xce.controller.core.environment import go_environment, launch_environment
-from xce.controller.core.state import State
+from xce.controller.core.fold.state import State
+from xce.controller.core.orders.environment import go_environment, launch_environment
 from xce.dispatch.protocol import GONE, PREPARED, READY, RUNNING, AttachmentOrder, LaunchOrder, Task
 from xce.model.ids import group_text, job_index, job_number, job_text
 from xce.model.job import Job, Spec

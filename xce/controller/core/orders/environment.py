@@ -7,8 +7,8 @@ contract.md "In the process", LSF 10.1 "Environment variables set for job execut
 
 from collections.abc import Iterable
 
-from xce.controller.core.shape import shape_of
-from xce.controller.core.state import State
+from xce.controller.core.fold.shape import shape_of
+from xce.controller.core.fold.state import State
 from xce.model.host import Instance
 from xce.model.ids import group_text, job_index, job_number, job_text
 from xce.model.job import Job, Spec

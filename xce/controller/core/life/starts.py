@@ -7,9 +7,9 @@ stay with the failed start until their hosts confirm; nobody else waits for them
 
 from collections.abc import Iterable
 
-from xce.controller.core.draft import Draft
-from xce.controller.core.shape import shape_of
-from xce.controller.core.state import State
+from xce.controller.core.fold.shape import shape_of
+from xce.controller.core.fold.state import State
+from xce.controller.core.life.draft import Draft
 from xce.dispatch import barrier
 from xce.model.group import GroupSpec, RoleSpec
 from xce.model.ids import claim_text, group_text, job_text

@@ -10,7 +10,7 @@ from typing import Any, get_type_hints
 
 from msgspec import Struct, convert, structs
 
-from xce.controller.core.state import TABLES, Counter, Key, Setting, State
+from xce.controller.core.fold.state import TABLES, Counter, Key, Setting, State
 from xce.model import records as r
 from xce.model.group import Group
 from xce.model.host import Host, Instance, Observed

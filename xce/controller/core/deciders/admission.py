@@ -9,7 +9,7 @@ no record, and names the cure. What was looked up or heard is in the command (`R
 """
 
 from xce.controller.core import commands as c
-from xce.controller.core.state import State
+from xce.controller.core.fold.state import State
 
 
 def refuse(state: State, command: c.RegisterHost) -> c.Rejection | None:

@@ -3,9 +3,10 @@
 from typing import Any
 
 from xce.controller.core import commands as c
-from xce.controller.core.draft import Draft
-from xce.controller.core.ends import classify, not_ready
-from xce.controller.core.starts import (
+from xce.controller.core.fold.state import State
+from xce.controller.core.life.draft import Draft
+from xce.controller.core.life.ends import classify, not_ready
+from xce.controller.core.life.starts import (
     fail_start,
     give_up,
     has_suspect,
@@ -13,7 +14,6 @@ from xce.controller.core.starts import (
     missing_of,
     wave_of_roles,
 )
-from xce.controller.core.state import State
 from xce.model.config import SECOND_US
 from xce.model.ids import group_text, job_text
 from xce.model.records import FailureNoted, Retired

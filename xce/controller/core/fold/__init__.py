@@ -1,0 +1,1 @@
+"""The state as the fold of the log: tables, their indexes, apply, and what must always hold."""
