@@ -76,6 +76,9 @@ def test_an_alternative_is_tried_once_its_delay_is_over() -> None:
     assert not waits(other, fourth)
     allocation = other.state.allocations[other.state.jobs[fourth].allocation]
     assert allocation.alternative == 1
+    launch = other.state.launches[other.state.jobs[fourth].launches[0]]
+    served = launch_environment(other.state, launch)["LSB_EFFECTIVE_RSRCREQ"]
+    assert served == "select[maxslots==2] rusage[slots=1]"
 
 
 def test_a_unit_that_a_job_has_for_itself_takes_nobody_until_the_job_ends() -> None:

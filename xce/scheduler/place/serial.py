@@ -1,9 +1,9 @@
 """Plain jobs that run on one host: the tightest host, found without a search.
 
 The same answer as the search gives (the tightest domain at the host level; with order[] the host
-that goes first, between equals the tightest), from figures that a
-class keeps per host. Only hosts that changed since the class was last looked at are figured
-again, so the work does not grow with the hosts that nobody touched.
+that goes first, between equals the tightest), from figures that a class keeps per host. Only hosts
+that changed since the class was last looked at are figured again, so the work does not grow with
+the hosts that nobody touched.
 """
 
 from collections.abc import Sequence

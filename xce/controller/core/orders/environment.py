@@ -14,6 +14,7 @@ from xce.model.ids import group_text, job_index, job_number, job_text
 from xce.model.job import Job, Spec
 from xce.model.placing import Binding, Share
 from xce.model.start import Claim, Launch
+from xce.resreq.resolve import effective
 
 DEVICE_TYPES = ("gpu",)
 WIDE_HOSTS_MAX = 4096
@@ -23,11 +24,13 @@ def launch_environment(state: State, launch: Launch) -> dict[str, str]:
     """Everything that the plan alone decides."""
     job = state.jobs[launch.job]
     spec = state.specs[job.spec]
-    shares = state.allocations[launch.allocation].shares
+    allocation = state.allocations[launch.allocation]
+    shares = allocation.shares
     env = _captured(state, spec)
     env.update(spec.env)
     env.update(_xce(state, launch, job))
     env.update(_lsb(state, spec, job, shares))
+    env["LSB_EFFECTIVE_RSRCREQ"] = effective(spec.resreq, allocation.alternative)
     env.update(_devices(state, launch, job, shares))
     env.update(_bound(launch.host, shares))
     return env
@@ -71,7 +74,6 @@ def _lsb(state: State, spec: Spec, job: Job, shares: tuple[Share, ...]) -> dict[
         "LSB_MCPU_HOSTS": " ".join(f"{share.host} {share.tasks}" for share in shares),
         "LSB_DJOB_NUMPROC": str(len(words)),
         "LSB_MAX_NUM_PROCESSORS": str(len(words)),
-        "LSB_EFFECTIVE_RSRCREQ": spec.resreq,
         "LS_SUBCWD": spec.cwd,
     }
     if len(hosts) <= WIDE_HOSTS_MAX:
