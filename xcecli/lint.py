@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from xce.model.manifest import Fault, lint
-from xce.model.resources import BUILT_IN, Need
+from xce.model.need import Need
+from xce.model.resources import BUILT_IN
 from xce.resreq import ResreqError, canonical, check, parse, parse_select, resolve
 from xcecli import say
 from xcecli.manifest_text import Marked, Path
