@@ -7,6 +7,7 @@ controller stops answering, reads included, before another may lead.
 """
 
 import asyncio
+import gc
 import os
 import time
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from xce import __version__, crashpoint
 from xce.controller.clock import Clock, boot_us
 from xce.controller.core.commands import LoadConfig, StartLeading
 from xce.controller.core.fold.state import State
+from xce.controller.cuts import Cutter
 from xce.controller.loop import Controller
 from xce.controller.recover import recover
 from xce.controller.writer import Writer
@@ -74,7 +76,7 @@ class Leadership:
 
     def _begin(self, log: Log) -> Controller:
         settings = self._settings
-        state, cutter = recover(log)
+        state, cutter = _recovered(log)
         clock = Clock(state.at_us)
         resumed = state.lsn
         state.epoch = self.epoch
@@ -168,6 +170,17 @@ def _config_of(settings: Settings, state: State) -> LoadConfig | None:
     else:
         return None
     return LoadConfig(actor=CONTROLLER, config=config, digest=digest)
+
+
+def _recovered(log: Log) -> tuple[State, Cutter]:
+    """The state of the log. What a recovery makes stays for long: the collector need not look at
+    it while it grows, nor ever again."""
+    gc.disable()
+    try:
+        return recover(log)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _holder(home: Path) -> str:
