@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from xce.api.problem import Problem
-from xce.model.job import ONCE, PER_HOST, PER_TASK
+from xce.model.job import ONCE, PER_HOST, PER_TASK, TASKS_MAX
 from xce.model.manifest.process import (
     REQUIREMENT_CHARACTERS_MAX,
     wrong_command,
@@ -17,7 +17,6 @@ from xce.model.manifest.process import (
     wrong_path,
 )
 
-TASKS_MAX = 65_536
 PRIORITY_MAX = 1_000
 NAME_CHARACTERS_MAX = 4_094
 

@@ -21,6 +21,11 @@ class QueueConfig(Struct, frozen=True, gc=False, kw_only=True):
     default_resreq: str = ""
 
 
+def grown_us(first_us: int, factor: int, cap_us: int, times: int) -> int:
+    """A delay that grew `times` times by `factor`, at most `cap_us`."""
+    return min(cap_us, first_us * int(factor ** min(max(times, 0), 40)))
+
+
 class RetryConfig(Struct, frozen=True, gc=False, kw_only=True):
     """How often and when a failed or broken start is tried again."""
 
@@ -31,8 +36,7 @@ class RetryConfig(Struct, frozen=True, gc=False, kw_only=True):
 
     def delay_us(self, failures: int) -> int:
         """How long to wait after the `failures`-th failure (1-based)."""
-        grown = self.first_us * int(self.factor ** min(max(failures - 1, 0), 40))
-        return min(self.cap_us, grown)
+        return grown_us(self.first_us, self.factor, self.cap_us, failures - 1)
 
 
 class TypeConfig(Struct, frozen=True, gc=False, kw_only=True):

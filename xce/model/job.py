@@ -10,6 +10,7 @@ from msgspec import Struct
 from xce.model.config import RetryConfig
 from xce.model.need import Need
 
+TASKS_MAX = 65_536
 ONCE, PER_HOST, PER_TASK = "once", "host", "task"
 
 

@@ -14,11 +14,11 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
+from xce.model.job import TASKS_MAX
 from xce.model.units import UnitError, format_duration, format_size, parse_size
 from xce.resreq.errors import Code, Remark, ResreqError
 from xce.resreq.options.bsub import Option, Value
 
-TASKS_MAX = 65_536
 NUMBER_MAX = 2**31 - 1
 _MINUTE_US = 60_000_000
 

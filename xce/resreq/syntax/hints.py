@@ -90,7 +90,7 @@ def character_error(text: str, offset: int) -> ResreqError:
     elif plain == " ":
         hint = "it looks like a blank: type a plain one"
     elif plain == '"':
-        hint = "a word processor's quote: these belong to the shell, not into the requirement"
+        hint = "a word processor's quote: type plain ones; those around it all are the shell's"
     else:
         hint = f"it looks like {plain!r}: type that"
     return ResreqError(

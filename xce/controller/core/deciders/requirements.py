@@ -6,7 +6,7 @@ from msgspec import structs
 
 from xce.controller.core.commands import Rejection
 from xce.model.config import Config, QueueConfig, TypeConfig
-from xce.model.job import Spec
+from xce.model.job import TASKS_MAX, Spec
 from xce.model.need import Need
 from xce.model.resources import site_types
 from xce.resreq.errors import ResreqError
@@ -15,8 +15,6 @@ from xce.resreq.parse import COMPAT, parse
 from xce.resreq.print import canonical
 from xce.resreq.resolve import resolve
 from xce.resreq.tree import Tree
-
-TASKS_MAX = 1_000_000
 
 
 def resolve_spec(config: Config, spec: Spec, queue: QueueConfig) -> Spec | Rejection:

@@ -7,11 +7,11 @@ invariant is a bug: the process must stop before it writes more.
 
 from collections.abc import Iterator
 
-from xce.controller.core.fold.indexes import LIVE_ATTACHMENT, Indexes
+from xce.controller.core.fold.indexes import Indexes
 from xce.controller.core.fold.state import State
 from xce.model.ids import group_text, job_text
 from xce.model.start import Start
-from xce.model.tables import ENDED_GROUP, ENDED_JOB, LIVE_LAUNCH, MACHINES
+from xce.model.tables import ENDED_GROUP, ENDED_JOB, LIVE_ATTACHMENT, LIVE_LAUNCH, MACHINES
 
 _COMPARED = (
     "live_launches",

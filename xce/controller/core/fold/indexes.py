@@ -13,13 +13,12 @@ from xce.controller.core.fold.waiting import Waiting
 from xce.controller.core.resources.lending import delays_us, fall_times_us, is_watched
 from xce.model.group import Group
 from xce.model.job import Job
-from xce.model.tables import ENDED_GROUP, ENDED_JOB, LIVE_LAUNCH
+from xce.model.tables import ENDED_GROUP, ENDED_JOB, LIVE_ATTACHMENT, LIVE_LAUNCH
 from xce.scheduler.order import order_key
 
 if TYPE_CHECKING:
     from xce.controller.core.fold.state import Key, State
 
-LIVE_ATTACHMENT = frozenset({"PROVISIONING", "READY", "FAILED", "RELEASING"})
 Timer = tuple[int, str, int]
 _NONE = object()
 
@@ -163,7 +162,7 @@ class Indexes:
             self.pending.put(self.order_of_group(new), f"g{key}")
             self.waits += 1
             if new.not_before_us:
-                self._timer(new.not_before_us, "backoff", -key)
+                self._timer(new.not_before_us, "backoff", key)
             spec = self._state.group_specs.get(new.spec)
             for role in spec.roles if spec is not None else ():
                 self._delays(role.member_spec, new.pending_us, -key)

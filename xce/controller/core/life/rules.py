@@ -7,6 +7,7 @@ manifests and numbered in reports; the numbers are Linux's, on every machine tha
 
 from collections.abc import Sequence
 
+from xce.model.config import grown_us
 from xce.model.group import FailureRule
 from xce.model.job import Exit
 
@@ -69,8 +70,7 @@ def delay_us(rule: FailureRule, spent: Sequence[int], index: int) -> int:
     backoff = rule.backoff
     if not backoff.first_us:
         return 0
-    times = min(_spent(spent, index), 40)
-    return min(backoff.cap_us, backoff.first_us * int(backoff.factor**times))
+    return grown_us(backoff.first_us, backoff.factor, backoff.cap_us, _spent(spent, index))
 
 
 def _matches(rule: FailureRule, role: str, ended: Exit) -> bool:

@@ -19,7 +19,8 @@ from xce.model.start import Launch, Start
 
 START_FAILED = "start_failed"
 BAD_TASK = "bad_task"
-NEVER_AGAIN = 1_000_000
+NOTHING, ONE, ALL = "nothing", "one", "all"
+"""What a failed start costs of `start_retries`."""
 
 
 def names_of(state: State, start: Start) -> list[str]:
@@ -196,7 +197,7 @@ def fail_start(
     draft.open(facts, names_of(draft.state, start))
     draft.fire("start", number, "fail", reason=reason)
     text = _failure_text(reason, missing)
-    cost = NEVER_AGAIN if reason == BAD_TASK else int(spend)
+    cost = ALL if reason == BAD_TASK else ONE if spend else NOTHING
     if start.group:
         _retry_group(draft, start.group, text, cost)
     else:
@@ -237,37 +238,37 @@ def retry_broken_job(draft: Draft, key: int) -> None:
     own_fault = draft.state.starts[draft.state.jobs[key].start].reason == BAD_TASK
     draft.fire("job", key, "start_failed")
     text = draft.state.jobs[key].last_failure
-    _retry_job(draft, key, text, NEVER_AGAIN if own_fault else 1)
+    _retry_job(draft, key, text, ALL if own_fault else ONE)
 
 
-def _retry_job(draft: Draft, key: int, text: str, cost: int) -> None:
+def _retry_job(draft: Draft, key: int, text: str, cost: str) -> None:
     """Back to the queue for `cost` of its retries, or over when they are used up."""
     job = draft.state.jobs[key]
     if job.state != "PENDING":
         return
     policy = draft.state.specs[job.spec].retries or draft.state.config.start_retries
-    failures = job.start_failures + min(cost, 1)
-    if failures > policy.max or cost == NEVER_AGAIN:
+    failures = job.start_failures + (cost != NOTHING)
+    if failures > policy.max or cost == ALL:
         ended = Exit(how="none", reason=START_FAILED)
         draft.fire(
             "job", key, "end_exited", exit=ended, ended_us=draft.now_us, last_failure=text,
             start_failures=failures,
         )  # fmt: skip
         return
-    until = draft.now_us + policy.delay_us(failures) if cost else 0
+    until = draft.now_us + policy.delay_us(failures) if cost != NOTHING else 0
     draft.patch("job", key, start_failures=failures, last_failure=text, not_before_us=until)
 
 
-def _retry_group(draft: Draft, number: int, text: str, cost: int) -> None:
+def _retry_group(draft: Draft, number: int, text: str, cost: str) -> None:
     group = draft.state.groups[number]
     if group.state != "PENDING":
         return
     policy = draft.state.group_spec(group).retries
-    failures = group.start_failures + min(cost, 1)
-    if failures > policy.max or cost == NEVER_AGAIN:
+    failures = group.start_failures + (cost != NOTHING)
+    if failures > policy.max or cost == ALL:
         give_up(draft, number, START_FAILED, text)
         return
-    until = draft.now_us + policy.delay_us(failures) if cost else 0
+    until = draft.now_us + policy.delay_us(failures) if cost != NOTHING else 0
     draft.patch(
         "group", number, start_failures=failures, last_failure=text, not_before_us=until,
         pending_us=draft.now_us, start=0,
