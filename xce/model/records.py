@@ -133,6 +133,7 @@ class JobSubmitted(Body, frozen=True, gc=False, kw_only=True):
     after: str = ""
     name: str = ""
     asked: str = ""
+    held: bool = False
 
 
 class RoleSpan(Struct, frozen=True, gc=False, array_like=True):

@@ -59,6 +59,7 @@ def submit_job(draft: Draft, command: c.SubmitJob) -> c.Rejection | Answer:
         priority=priority,
         name=spec.name,
         asked=_written(command.spec, spec),
+        held=command.held,
     )
     state.intern(name, blob)
     draft.open(facts, [job_text(key)])
