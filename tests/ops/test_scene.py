@@ -3,6 +3,8 @@
 import io
 from typing import Any
 
+import pytest
+
 from xce.ops.demo.scene import Scene
 from xce.ops.demo.screen import Screen, picture
 
@@ -116,6 +118,18 @@ class Terminal(io.StringIO):
 
     def isatty(self) -> bool:
         return True
+
+
+def test_no_color_leaves_the_picture_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal, plain = Terminal(), Terminal()
+    for out, no_color in ((terminal, ""), (plain, "1")):
+        monkeypatch.setenv("NO_COLOR", no_color)
+        screen, scene = Screen(out), Scene(0, "g7", ["n1"])
+        for one in STORY:
+            screen.show(scene, scene.take(one))
+    assert "\x1b[36mRUNNING\x1b[0m" in terminal.getvalue()
+    assert "RUNNING" in plain.getvalue()
+    assert "\x1b[36m" not in plain.getvalue()
 
 
 def test_a_terminal_is_redrawn_in_place_and_a_file_gets_lines() -> None:

@@ -149,7 +149,7 @@ class Scene:
         if member is None:
             return []
         good = body["how"] == "exited" and body["code"] == 0
-        member.state = "EXITED" if good else f"{body['how'].upper()} {body['code']}"
+        member.state = "EXITED 0" if good else f"{body['how'].upper()} {body['code']}"
         return [f"{member.name} on {member.host} {body['how']} with {body['code']}"]
 
     def _name(self, launch: int) -> str:

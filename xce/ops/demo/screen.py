@@ -1,5 +1,6 @@
 """How the demo is shown: on a terminal one picture, redrawn in place; elsewhere line by line."""
 
+import os
 import shutil
 import sys
 from typing import TextIO
@@ -8,7 +9,7 @@ from xce.ops.demo.scene import Scene
 
 _UP, _CLEAR = "\x1b[{}A\r", "\x1b[J"
 _COLOURS = {
-    "READY": "32", "ARMED": "33", "RUNNING": "36", "EXITED": "32", "DONE": "32", "RELEASED": "2",
+    "READY": "32", "ARMED": "33", "RUNNING": "36", "EXITED 0": "32", "DONE": "32", "RELEASED": "2",
     "PROVISIONING": "2", "PREPARING": "2", "FAILED": "31",
 }  # fmt: skip
 
@@ -58,6 +59,8 @@ def picture(scene: Scene) -> list[str]:
 
 
 def _coloured(line: str) -> str:
+    if os.environ.get("NO_COLOR"):
+        return line
     for word, colour in _COLOURS.items():
         line = line.replace(f" {word}", f" \x1b[{colour}m{word}\x1b[0m")
     return line
