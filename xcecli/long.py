@@ -54,6 +54,14 @@ def waiting_lines(told: dict[str, Any], reason: dict[str, Any] | None) -> list[s
     return lines
 
 
+def ended_lines(told: dict[str, Any]) -> list[str]:
+    """How a job or a gang ended, as far as the answer says it."""
+    if not told.get("ended_us"):
+        return []
+    how = _end_text(told) if "exit" in told else ""
+    return [f"  {say.exactly(told['ended_us'])}: {how or 'Ended.'}"]
+
+
 def _end_text(told: dict[str, Any]) -> str:
     ended = told["exit"] or {}
     if told["state"] == "DONE":

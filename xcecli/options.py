@@ -56,7 +56,7 @@ SUBMIT = Command(
     "Run a command as a job. All words after the options belong to it; no shell is used unless\n"
     "you ask for one. Without a command, a script is read from the standard input; its #BSUB\n"
     "lines are options, and those of the command line win over them.",
-    "COMMAND",
+    "[COMMAND [ARG]...]",
     (
         Option("-J --name", "name", "text", "NAME", "name of the job [the command]"),
         Option("-n --tasks", "tasks", "int", "N", "number of tasks; each takes a slot [1]"),
@@ -65,7 +65,7 @@ SUBMIT = Command(
         Option("-o --output", "stdout", "text", "FILE", "output; %J is the job [xce-%J.out]"),
         Option("-e --error", "stderr", "text", "FILE", "errors [they join the output]"),
         Option("-i --input", "stdin", "text", "FILE", "input [nothing]"),
-        Option("-H --hold", "held", "flag", "", "submit it held"),
+        Option("-H --hold", "held", "flag", "", "submit it held; `xcecli resume` lets it go"),
         Option("--priority", "priority", "int", "N", "priority in its queue"),
         Option("--env", "env", "text", "LIST", "all, none, or a list: all,~SECRET,MODE=fast"),
         Option("--cwd", "cwd", "text", "DIR", "directory of the job [this one]"),

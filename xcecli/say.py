@@ -117,15 +117,18 @@ def exactly(at_us: object) -> str:
     return f"{time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(seconds))}.{rest // 1000:03d}"
 
 
-def table(columns: tuple[tuple[str, int], ...], rows: list[list[str]], *, wide: bool) -> str:
+def table(
+    columns: tuple[tuple[str, int], ...], rows: list[list[str]], *, wide: bool, fit: bool = False
+) -> str:
     """Rows under their heads. A column has a width; longer values keep their tail behind a `*`,
-    a width of 0 cuts nothing. Wide, every column is as wide as its longest value."""
+    a width of 0 cuts nothing. Fit, a column is no wider than its longest value; wide, it is as
+    wide as that."""
     heads = [head for head, _ in columns]
     rows = [[line(cell) for cell in row] for row in rows]
-    if wide:
-        widths = [max(len(cell) for cell in column) for column in zip(heads, *rows, strict=True)]
-    else:
-        widths = [width for _, width in columns]
+    widths = [width for _, width in columns]
+    if wide or fit:
+        needed = [max(len(cell) for cell in column) for column in zip(heads, *rows, strict=True)]
+        widths = needed if wide else list(map(min, widths, needed))
     return "\n".join(
         " ".join(_cell(cell, width, wide) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in [heads, *rows]

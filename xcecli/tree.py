@@ -22,9 +22,17 @@ from xcecli.options import DIGITS_MAX, JOBS, KILL, SUBMIT, Command
 
 Act = Callable[[dict[str, Any], list[str]], int]
 
+
+def _number(text: str) -> int:
+    """A whole number as the fast commands take it."""
+    if not text.isascii() or not text.isdigit() or len(text) > DIGITS_MAX:
+        raise click.BadParameter(f"{text!r} is not a whole number of 0 or more.")
+    return int(text)
+
+
 _KINDS: dict[str, dict[str, Any]] = {
     "flag": {"is_flag": True},
-    "int": {"type": click.IntRange(min=0, max=10**DIGITS_MAX)},
+    "int": {"type": _number},
     "list": {"multiple": True},
     "text": {},
 }

@@ -113,7 +113,7 @@ def test_words_stay_words() -> None:
 
 def test_a_gang_is_submitted_listed_shown_and_killed(live: Live, xcecli: Cli) -> None:
     Path("m.yaml").write_text(GOOD)
-    assert xcecli("group", "lint", "m.yaml") == (0, "m.yaml: ok, 1 roles, 2 members\n", "")
+    assert xcecli("group", "lint", "m.yaml") == (0, "m.yaml: ok, 1 role, 2 members\n", "")
     assert xcecli("group", "submit", "m.yaml") == (
         0,
         "Group <g1> is submitted to queue <normal>, 2 members.\n",

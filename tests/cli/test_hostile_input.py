@@ -98,7 +98,8 @@ def test_an_empty_id_names_nothing(live: Live, xcecli: Cli, argv: list[str]) -> 
 
 @pytest.mark.parametrize("number", ["9" * 5000, "9" * 19, "1e3", "-1", "0x10", ""])
 def test_what_is_no_number_is_a_usage_fault(live: Live, xcecli: Cli, number: str) -> None:
-    assert xcecli("submit", "-n", number, "true")[0] == 2
+    code, _, err = xcecli("submit", "-n", number, "true")
+    assert (code, "is not a whole number of 0 or more" in err) == (2, True)
     assert not live.engine.state.jobs
 
 

@@ -12,6 +12,8 @@ from tests.cli.conftest import Live, Told
 from xce.model.job import Exit
 from xce.model.placing import Share
 from xce.model.start import Allocation
+from xcecli import say
+from xcecli.commands.jobs import fact_text
 
 Cli = Callable[..., Told]
 ME = pwd.getpwuid(os.getuid()).pw_name
@@ -169,10 +171,27 @@ def test_job_explain_and_history(live: Live, xcecli: Cli) -> None:
     assert lines[2].endswith("job=1 reason=user")
 
 
+def test_an_ended_job_is_explained_by_how_it_ended(live: Live, xcecli: Cli) -> None:
+    xcecli("submit", "sleep", "9")
+    xcecli("kill", "1")
+    first, second = xcecli("explain", "1")[1].splitlines()
+    assert first == "Job <1> is EXIT"
+    assert second.endswith(": Ended without a code: killed.")
+
+
+def test_moments_among_the_facts_of_a_record_are_times_of_day() -> None:
+    noon_us = 1_796_040_000_123_456
+    assert fact_text("started_us", noon_us) == f"started={say.exactly(noon_us)[11:]}"
+    assert fact_text("grace_us", 5_000_000) == "grace_us=5000000"
+    assert fact_text("job", 3) == "job=3"
+
+
 def test_hosts_queues_and_instances(live: Live, xcecli: Cli) -> None:
     live.engine.add_host("n1")
     live.put("host", "n1", liveness="UP")
-    row = xcecli("hosts")[1].splitlines()[1].split()
+    head, line = xcecli("hosts")[1].splitlines()
+    row = line.split()
+    assert head == "HOST_NAME STATUS LIVENESS MAX NJOBS RUN MEM    INSTANCES DOMAINS"
     assert row == ["n1", "ok", "UP", "4", "0", "0", "0B/8GB", "0/2", "nvlink=n1-nv"]
     assert [line.split()[2] for line in xcecli("queues")[1].splitlines()] == [
         "STATUS",
@@ -185,7 +204,8 @@ def test_hosts_queues_and_instances(live: Live, xcecli: Cli) -> None:
         ["n1", "gpu", "0", "PRESENT", "-"],
         ["n1", "gpu", "1", "PRESENT", "-"],
     ]
-    assert xcecli("claim", "list")[0] == 0
+    assert xcecli("instances", "--host", "n9") == (0, "", "No instance found\n")
+    assert xcecli("claim", "list") == (0, "", "No claim found that is not released\n")
     assert xcecli("claim", "show", "c7")[0] == 4
 
 

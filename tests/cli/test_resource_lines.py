@@ -25,12 +25,12 @@ def test_a_type_with_its_pools_is_declared_listed_and_removed(live: Live, xcecli
     _, out, _ = xcecli("resources", "--own")
     assert out.splitlines() == [
         (
-            "RESOURCE_NAME        LAYER     KIND     ORDER SCOPE  INTERVAL CONSUMABLE ORIGIN   "
-            "POOLS                    DESCRIPTION"
+            "RESOURCE_NAME LAYER   KIND   ORDER SCOPE  INTERVAL CONSUMABLE ORIGIN "
+            "POOLS       DESCRIPTION"
         ),
         (
-            "fluent               counter   number   Dec   shared -        Yes        run      "
-            "1:0/5 2:0/3              solver seats"
+            "fluent        counter number Dec   shared -        Yes        run    "
+            "1:0/5 2:0/3 solver seats"
         ),
     ]
     _, out, _ = xcecli("resources", "show", "fluent")

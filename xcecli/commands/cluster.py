@@ -50,7 +50,10 @@ def _host(host: dict[str, Any]) -> list[str]:
 
 @command("queues", "  xcecli queues\n  xcecli queues --json")
 def queues(values: dict[str, Any]) -> int:
-    """List the queues; NJOBS, PEND, RUN and SUSP count tasks, as LSF does."""
+    """List the queues.
+
+    NJOBS, PEND, RUN and SUSP count tasks, as LSF does.
+    """
     columns = (
         ("QUEUE_NAME", 15),
         ("PRIO", 5),
@@ -88,6 +91,9 @@ def instances(values: dict[str, Any], host: str, type_: str) -> int:
         ("ATTRIBUTES", 30),
     )
     answer = fetch(values, f"/v1/instances?host={quoted(host)}&type={quoted(type_)}")
+    if not answer["items"] and format_of(values) != "json":
+        say.tell("No instance found")
+        return say.OK
     return show(answer, format_of(values), columns, _instance)
 
 
@@ -136,6 +142,9 @@ def claim_list(values: dict[str, Any], all_: bool) -> int:
         ("VALUES", 30),
     )
     answer = fetch(values, f"/v1/claims?all={'true' if all_ else 'false'}")
+    if not answer["items"] and format_of(values) != "json":
+        say.tell("No claim found" if all_ else "No claim found that is not released")
+        return say.OK
     return show(answer, format_of(values), columns, _claim)
 
 

@@ -172,8 +172,13 @@ def group_lint(values: dict[str, Any], file: str) -> int:
         if not faults:
             _tell_remarks(file, marked)
             members = sum(int(role.get("count", 1)) for role in marked.document["roles"])
-            print(f"{file}: ok, {len(marked.document['roles'])} roles, {members} members")
+            roles = len(marked.document["roles"])
+            print(f"{file}: ok, {_count(roles, 'role')}, {_count(members, 'member')}")
     return say.REFUSED if faults else say.OK
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 class Unreadable(Failure):
@@ -289,7 +294,7 @@ def _member(member: dict[str, Any]) -> list[str]:
         str(member["rank"]),
         member["id"],
         member["stat"],
-        hosts_text(member["hosts"]) or "-",
+        hosts_text(member["hosts"]) or member["ended_on"] or "-",
         ",".join(launches) or "-",
     ]
 

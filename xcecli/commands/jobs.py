@@ -21,13 +21,15 @@ from xcecli.doing import (
     named,
     place_of,
 )
-from xcecli.long import job_lines, waiting_lines
+from xcecli.long import ended_lines, job_lines, waiting_lines
 from xcecli.say import Failure
 
 FOLLOW_S = 0.2
 _ASK_EVERY_S = 1.0
 _FACTS_SHOWN, _FACT_CHARACTERS = 5, 24
 _ENDED = ("DONE", "EXITED")
+# Smaller values are durations: no log is older than this.
+_MOMENT_US = 10**15
 
 
 def kind_of(name: str) -> str:
@@ -231,6 +233,8 @@ def explain(values: dict[str, Any], name: str) -> int:
     word = "Job" if "job" in told else "Group"
     lines = [f"{word} <{about['id']}> is {about.get('stat') or about['state']}"]
     lines += waiting_lines(about, told["reason"])
+    if about["state"] in _ENDED:
+        lines += ended_lines(about)
     lines += [f"  still missing: {line}" for line in told.get("missing", ())]
     if about.get("last_failure"):
         lines.append(f"  last failed start: {about['last_failure']}")
@@ -281,7 +285,7 @@ def history(values: dict[str, Any], name: str) -> int:
         ]
         for step in told["records"]
     ]
-    print(say.table(columns, rows, wide=how == "wide"))
+    print(say.table(columns, rows, wide=how == "wide", fit=True))
     return say.OK
 
 
@@ -291,8 +295,15 @@ def _change(change: dict[str, Any]) -> str:
 
 def _facts(facts: dict[str, Any]) -> str:
     """The first plain facts of a record."""
-    plain = [f"{name}={value}" for name, value in facts.items() if value and _is_plain(value)]
+    plain = [fact_text(name, value) for name, value in facts.items() if value and _is_plain(value)]
     return " ".join(plain[:_FACTS_SHOWN])
+
+
+def fact_text(name: str, value: object) -> str:
+    """`job=3`; a moment as a time of day: `started=01:11:17.867`."""
+    if name.endswith("_us") and isinstance(value, int) and value >= _MOMENT_US:
+        return f"{name.removesuffix('_us')}={say.exactly(value)[11:]}"
+    return f"{name}={value}"
 
 
 def _is_plain(value: object) -> bool:

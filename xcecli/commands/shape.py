@@ -89,7 +89,7 @@ def show(
         print(json.dumps(answer))
         return say.OK
     items = answer["items"]
-    print(say.table(columns, [rows(item) for item in items], wide=how == "wide"))
+    print(say.table(columns, [rows(item) for item in items], wide=how == "wide", fit=True))
     total = answer.get("total", len(items))
     if len(items) < total:
         say.tell(f"{len(items)} of {total} are shown")
