@@ -45,6 +45,7 @@ def resolve_spec(config: Config, spec: Spec, queue: QueueConfig) -> Spec | Rejec
     return structs.replace(spec, resreq=resreq, need=need, tasks=tasks)
 
 
+@lru_cache(maxsize=4_096)
 def _tasks(given: int, need: Need) -> int | Rejection:
     """The tasks of a job: where -n is not given, those that the terms of a compound are."""
     first = need.alternative(0).terms

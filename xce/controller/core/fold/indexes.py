@@ -52,6 +52,7 @@ class Indexes:
         self._touched: dict[str, None] = {}
         self._trial: dict[str, int] | None = None
         self._before = (0, 0)
+        self._ranks: dict[str, int] = {}
         self._timers: list[Timer] = []
         self._hooks = {
             "job": self._job,
@@ -292,6 +293,7 @@ class Indexes:
     def _setting(self, key: Any, old: Any, new: Any) -> None:
         """Priorities of queues may have changed: put pending work in order again."""
         self.freed += 1
+        self._ranks = {}
         waiting, self.pending = list(self.pending.walk()), Waiting()
         for group, job, class_key in waiting:
             if group:
@@ -315,8 +317,12 @@ class Indexes:
         )
 
     def _rank(self, queue: str) -> int:
-        found = self._state.config.queue(queue)
-        return found.priority if found else 0
+        """The queue's priority; remembered until the configuration changes."""
+        rank = self._ranks.get(queue)
+        if rank is None:
+            found = self._state.config.queue(queue)
+            rank = self._ranks[queue] = found.priority if found else 0
+        return rank
 
     def _instance(self, key: Any, old: Any, new: Any) -> None:
         host = (new or old).host
