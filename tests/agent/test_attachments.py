@@ -8,7 +8,7 @@ from tests.agent.conftest import Host
 from tests.agent.fake_controller import FakeController, until
 from xce.agent.attachments import Attachment, Keeper
 from xce.dispatch.protocol import GONE, READY, AttachmentOrder, AttachmentResult, Reconciled
-from xce.providers.base import Provider, ProviderFailed, Request
+from xce.providers.contract import Provider, ProviderFailed, Request
 
 
 class Scripted(Provider):

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.agent.fake_controller import until
-from xce.providers.base import Place, ProviderFailed, Request
+from xce.providers.contract import Place, ProviderFailed, Request
 from xce.providers.directory import DirectoryProvider
 from xce.providers.executable import ExecProvider
 from xce.providers.gpu import NvmlProvider

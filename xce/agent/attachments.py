@@ -15,7 +15,7 @@ from typing import Any
 
 from xce.agent.supervisor.journal import Journal
 from xce.dispatch.protocol import GONE, AttachmentFound, AttachmentOrder
-from xce.providers.base import Provider, ProviderFailed, Request
+from xce.providers.contract import Provider, ProviderFailed, Request
 
 RELEASE_RETRY_S = 2.0
 KEEP_S = 3600.0

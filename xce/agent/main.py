@@ -21,7 +21,7 @@ from xce.agent.supervised import SupervisorLost
 from xce.agent.supervisor.journal import JournalDamaged
 from xce.agent.supervisor.kernel import boot_id
 from xce.model.host import HostFacts
-from xce.providers.base import Place, ProviderFailed
+from xce.providers.contract import Place, ProviderFailed
 from xce.providers.registry import make_providers
 
 LEAVE_S, LAST_REPORTS_S, REPORTERS_S = 60.0, 2.0, 6.0

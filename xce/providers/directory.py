@@ -11,7 +11,7 @@ import shutil
 import threading
 from collections.abc import Iterable
 
-from xce.providers.base import Place, Provider, ProviderFailed, Request
+from xce.providers.contract import Place, Provider, ProviderFailed, Request
 
 _OURS = re.compile(r"c(\d+)-(\d+)\Z")
 _GONE = ".gone"

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from xce.model.host import InstanceFacts
-from xce.providers.base import Provider, ProviderFailed, Request
+from xce.providers.contract import Provider, ProviderFailed, Request
 
 
 class ExecProvider(Provider):

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from xce.model.host import InstanceFacts
-from xce.providers.base import Provider, ProviderFailed, Request
+from xce.providers.contract import Provider, ProviderFailed, Request
 
 FABRIC_COMPLETED = 3
 

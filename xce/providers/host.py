@@ -7,7 +7,7 @@ on), mem (bytes). It provisions nothing: a claim of the host itself is usable as
 import os
 import platform
 
-from xce.providers.base import Provider, Request
+from xce.providers.contract import Provider, Request
 
 
 class HostProvider(Provider):

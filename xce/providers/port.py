@@ -8,7 +8,7 @@ tried again for a while (a process that just ended may still be letting go of it
 import socket
 import time
 
-from xce.providers.base import Place, Provider, ProviderFailed, Request
+from xce.providers.contract import Place, Provider, ProviderFailed, Request
 
 PATIENCE_S = 5.0
 PAUSE_S = 0.05

@@ -1,6 +1,6 @@
 """The providers of an agent, by name."""
 
-from xce.providers.base import Place, Provider
+from xce.providers.contract import Place, Provider
 from xce.providers.directory import DirectoryProvider
 from xce.providers.executable import ExecProvider
 from xce.providers.gpu import NvmlProvider

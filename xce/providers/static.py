@@ -4,7 +4,7 @@ Scenarios hold or break a start through three more parameters: `delay=SECONDS` (
 that long), `hang=1` (stays PROVISIONING until wanted gone), `fail=TEXT` (FAILED with that text).
 """
 
-from xce.providers.base import Provider, ProviderFailed, Request
+from xce.providers.contract import Provider, ProviderFailed, Request
 
 
 class StaticProvider(Provider):
