@@ -27,7 +27,7 @@ from xce.ops.home import (
     this_host,
     write_whole,
 )
-from xce.providers.base import ProviderFailed
+from xce.providers.contract import ProviderFailed
 
 PORTS = (20_000, 20_999)
 """For `port` claims on a real host whose file names no range: below where systems take theirs."""
