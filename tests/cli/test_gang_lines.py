@@ -183,3 +183,16 @@ def test_what_is_acted_on_in_part_is_told_with_the_submission(live: Live, xcecli
     ]
     code, out, err = xcecli("group", "submit", "--json", "m.yaml")
     assert (code, json.loads(out)["group"], err) == (0, "g1", told)
+
+
+def test_a_job_is_no_gang_and_the_hint_says_how_each_is_shown(live: Live, xcecli: Cli) -> None:
+    code, _, err = xcecli("group", "show", "4")
+    assert (code, err.splitlines()) == (
+        4,
+        ["Group <4>: No matching group found", "hint: a job is shown by `xcecli job 4`"],
+    )
+    code, _, err = xcecli("job", "g4")
+    assert (code, err.splitlines()) == (
+        4,
+        ["Job <g4>: No matching job found", "hint: a gang is shown by `xcecli group show g4`"],
+    )

@@ -129,8 +129,8 @@ def test_config_check_tells_faults_as_text_and_as_json(tmp_path: Path) -> None:
     assert (found["ok"], found["faults"][0]["line"]) == (False, 1)
     path.write_text(ONE_HOST)
     assert run("config", "check", path).stdout == (
-        f"{path} is good: 1 queues, 1 levels, 0 types, 0 pools, 0 reporters, "
-        "0 declared hosts, 1 emulated hosts\n"
+        f"{path} is good: 1 queue, 1 level, 0 types, 0 pools, 0 reporters, "
+        "0 declared hosts, 1 emulated host\n"
     )
 
 

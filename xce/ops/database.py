@@ -35,7 +35,9 @@ _json = click.option("--json", "as_json", is_flag=True, help="One JSON object on
 
 @click.group()
 def db() -> None:
-    """Check, upgrade, export and copy a log; while no controller has it.
+    """Check, upgrade, export and copy a log.
+
+    No controller may have it meanwhile.
 
     \b
     xce db verify
@@ -77,7 +79,9 @@ def _leave(text: str, code: int) -> None:
 @log_options
 @_json
 def verify(home: Path, database: str, as_json: bool) -> None:
-    """Check the whole log: files, hash chain, index, newest cut, anchor, fold, invariants.
+    """Check the whole log.
+
+    Its files, hash chain, index, newest cut, anchor, fold and invariants.
 
     \b
     xce db verify --home /srv/xce
@@ -114,7 +118,9 @@ def verify(home: Path, database: str, as_json: bool) -> None:
 @db.command()
 @log_options
 def upgrade(home: Path, database: str) -> None:
-    """Bring an older database to this version's schema; make a copy of it first.
+    """Bring an older database to this version's schema.
+
+    Make a copy of it first.
 
     \b
     xce db backup before.db && xce db upgrade
@@ -129,7 +135,9 @@ def upgrade(home: Path, database: str) -> None:
 @click.option("-o", "--out", type=click.Path(path_type=Path, dir_okay=False),
               help="A new file; stdout else.")  # fmt: skip
 def export(home: Path, database: str, out: Path | None) -> None:
-    """Write the log as JSON lines: the texts it names, then every record with its hash.
+    """Write the log as JSON lines.
+
+    First the texts it names, then every record with its hash.
 
     \b
     xce db export -o log.jsonl
@@ -150,7 +158,9 @@ def export(home: Path, database: str, out: Path | None) -> None:
 @log_options
 @click.argument("target", type=click.Path(path_type=Path, dir_okay=False))
 def backup(home: Path, database: str, target: Path) -> None:
-    """Copy a SQLite log into the new file TARGET and check the copy whole.
+    """Copy a SQLite log into the new file TARGET.
+
+    The copy is checked whole.
 
     A copy is put to use as HOME/xce.db of a new home. In its old home the anchor refuses it,
     because acknowledged records are missing there.
@@ -176,7 +186,9 @@ def backup(home: Path, database: str, target: Path) -> None:
 @click.argument("entity", required=False)
 @click.option("--limit", default=100, show_default=True, help="How many, the latest first.")
 def history(home: Path, database: str, entity: str | None, limit: int) -> None:
-    """Finished work, one JSON object per line; or one job or gang with all its fields.
+    """Finished work, one JSON object per line.
+
+    Or one job or gang with all its fields.
 
     \b
     xce db history

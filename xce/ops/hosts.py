@@ -63,7 +63,7 @@ for _event, _doc in {
     "drain": "Place nothing more on HOST; what runs there goes on.",
     "close": "Place nothing more on HOST, until it is opened.",
     "open": "Let HOST take work again.",
-    "lost": "Say that nothing runs on a silent HOST any more; its work ends as host_lost.",
+    "lost": "Say that a silent HOST runs nothing any more.\n\nIts work ends as host_lost.",
     "remove": "Forget a HOST that has no work.",
 }.items():
     _host_command(_event, _doc)

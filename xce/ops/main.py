@@ -114,7 +114,9 @@ def up(home: Path, cluster: Path | None, port: int, database: str, **rest: Any) 
 @main.command()
 @controller_options
 def controller(home: Path, cluster: Path | None, port: int, database: str, **rest: Any) -> None:
-    """Run the controller and its API alone; agents come by themselves.
+    """Run the controller and its API alone.
+
+    Agents come by themselves.
 
     \b
     xce controller --port 7480 --cluster xce.toml

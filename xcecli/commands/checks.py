@@ -85,7 +85,7 @@ def _family(name: str, about: str, example: str) -> click.Group:
 
 resreq = _family(
     "resreq",
-    "Check, explain and merge resource requirements; needs no controller.",
+    "Check, explain, merge requirements; needs no controller.",
     "  xcecli resreq check 'select[mem>4GB] rusage[mem=4GB]'\n"
     "  xcecli resreq explain -n 8 'span[ptile=4]'",
 )
@@ -146,7 +146,10 @@ def resreq_explain(
 def resreq_merge(
     values: dict[str, Any], strings: tuple[str, ...], stdin: bool, queue: str, app: str
 ) -> int:
-    """Merge several requirements of one job into one, over its application's and queue's."""
+    """Merge several requirements of one job into one.
+
+    They are merged over those of its application profile and its queue.
+    """
     from xcecli import checks
 
     if stdin:

@@ -88,7 +88,7 @@ def instances(values: dict[str, Any], host: str, type_: str) -> int:
         ("STATE", 11),
         ("HOLDER", 10),
         ("DOMAINS", 24),
-        ("ATTRIBUTES", 30),
+        ("ATTRIBUTES", 0),
     )
     answer = fetch(values, f"/v1/instances?host={quoted(host)}&type={quoted(type_)}")
     if not answer["items"] and format_of(values) != "json":
@@ -139,7 +139,7 @@ def claim_list(values: dict[str, Any], all_: bool) -> int:
         ("READY", 5),
         ("GROUP", 6),
         ("JOB", 6),
-        ("VALUES", 30),
+        ("VALUES", 0),
     )
     answer = fetch(values, f"/v1/claims?all={'true' if all_ else 'false'}")
     if not answer["items"] and format_of(values) != "json":

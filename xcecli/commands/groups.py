@@ -31,7 +31,7 @@ from xcecli.wire import call, working_directory
     ),
 )
 def group() -> None:
-    """Submit gangs of jobs that are placed together or not at all, and look after them."""
+    """Gangs: jobs that are placed together or not at all."""
 
 
 # -- submit and lint ------------------------------------------------------------------------------
@@ -50,7 +50,10 @@ def group() -> None:
 @click.option("--env", default="all", metavar="LIST", help="all, none, or a list: all,~SECRET,A=1")
 @click.option("--cwd", default="", metavar="DIR", help="directory of the members [this one]")
 def group_submit(values: dict[str, Any], file: str, dry_run: bool, wait_: bool, **more: Any) -> int:
-    """Submit a gang by its manifest (YAML or JSON; - is the standard input)."""
+    """Submit a gang by its manifest.
+
+    A manifest is YAML or JSON; - is the standard input.
+    """
     source, marked = _read(file)
     _refuse_faults(file, source, marked)
     _tell_remarks(file, marked)
@@ -144,10 +147,10 @@ def _tell_dry_run(values: dict[str, Any], told: dict[str, Any]) -> int:
 @command("lint", "  xcecli group lint pretrain.yaml\n  xcecli group lint --json - < pretrain.yaml")
 @click.argument("file", metavar="FILE")
 def group_lint(values: dict[str, Any], file: str) -> int:
-    """Check a manifest without a controller: every fault with line, column and caret.
+    """Check a manifest without a controller.
 
-    Names of queues, levels and of the site's own types are known to the controller alone; `group
-    submit --dry-run` checks them, too.
+    Every fault is told with line, column and caret. Names of queues, levels and of the site's own
+    types are known to the controller alone; `group submit --dry-run` checks them, too.
     """
     from xcecli.lint import faults_of, report
 
@@ -252,7 +255,10 @@ def _group(one: dict[str, Any]) -> list[str]:
 @command("show", "  xcecli group show g7\n  xcecli group show --json g7")
 @click.argument("name", metavar="GROUP")
 def group_show(values: dict[str, Any], name: str) -> int:
-    """Show a gang: its start, its claims, every member with its hosts and launches."""
+    """Show a gang: its start, its claims, its members."""
+    if name and not name.startswith("g"):
+        said = f"Group <{say.line(name)}>: No matching group found"
+        raise Failure(said, say.NOT_FOUND, f"a job is shown by `xcecli job {say.line(name)}`")
     told = fetch(values, f"/v1/groups/{named(name)}/members")
     if format_of(values) == "json":
         print(json.dumps(told))

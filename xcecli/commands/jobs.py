@@ -41,6 +41,11 @@ def kind_of(name: str) -> str:
 @click.argument("job")
 def job(values: dict[str, Any], job: str) -> int:
     """Show one job, whole."""
+    if kind_of(job) == "groups":
+        said = f"Job <{say.line(job)}>: No matching job found"
+        raise Failure(
+            said, say.NOT_FOUND, f"a gang is shown by `xcecli group show {say.line(job)}`"
+        )
     told = fetch(values, f"/v1/jobs/{named(job)}")
     if format_of(values) == "json":
         print(json.dumps(told))

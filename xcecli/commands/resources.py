@@ -50,7 +50,7 @@ def resource_list(values: dict[str, Any], own: bool) -> int:
         ("CONSUMABLE", 10),
         ("ORIGIN", 8),
         ("POOLS", 24),
-        ("DESCRIPTION", 40),
+        ("DESCRIPTION", 0),
     )
     answer = fetch(values, f"/v1/resources?own={'true' if own else 'false'}")
     return show(answer, format_of(values), columns, _row)
@@ -87,7 +87,7 @@ def _amount(amount: int | None, unit: str) -> str:
 @command("show", "  xcecli resources show mem\n  xcecli resources show fluent --json")
 @click.argument("name", metavar="NAME")
 def resource_show(values: dict[str, Any], name: str) -> int:
-    """Show one type: its descriptor, its pools, and what is reported of it."""
+    """Show one type with its pools and what is reported of it."""
     told = fetch(values, f"/v1/resources/{quoted(name)}")
     if format_of(values) == "json":
         print(json.dumps(told))
@@ -156,7 +156,10 @@ def _told(value: Any, type_: dict[str, Any]) -> str:
 @click.option("--amount", metavar="AMOUNT", help="of the pool NAME@LABEL")
 @click.option("--hosts", metavar="HOSTS", help="of the pool NAME@LABEL: all, others, n1, ~n2")
 def resource_add(values: dict[str, Any], name: str, **given: Any) -> int:
-    """Declare a type with its pools, or, as NAME@LABEL, one pool; or change one."""
+    """Declare a type with its pools, or a pool; or change one.
+
+    A pool is named NAME@LABEL.
+    """
     type_name, mark, label = name.partition("@")
     pools, amount, hosts = (given.pop(key) for key in ("pools", "amount", "hosts"))
     if mark:
@@ -203,7 +206,10 @@ def _post(values: dict[str, Any], asked: list[tuple[str, dict[str, Any]]]) -> in
 @command("remove", "  xcecli resources remove fluent\n  xcecli resources remove fluent@2")
 @click.argument("name", metavar="NAME")
 def resource_remove(values: dict[str, Any], name: str) -> int:
-    """Take a type, or a pool NAME@LABEL, away; one in use is refused with who uses it."""
+    """Take a type, or a pool NAME@LABEL, away.
+
+    One in use is refused with who uses it.
+    """
     path = f"/v1/resources/{quoted(name)}"
     status, told = call(place_of(values), "DELETE", path, key=new_key())
     if status >= 300:

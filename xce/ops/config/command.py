@@ -47,7 +47,10 @@ def check(file: Path, as_json: bool) -> None:
     if as_json:
         _print({"ok": True, "file": str(file), "digest": site.digest, **_counts(site)})
         return
-    counts = ", ".join(f"{count} {what}" for what, count in _counts(site).items())
+    counts = ", ".join(
+        f"{count} {what.removesuffix('s') if count == 1 else what}"
+        for what, count in _counts(site).items()
+    )
     click.echo(f"{file} is good: {counts}")
 
 

@@ -12,11 +12,12 @@ import click
 )
 @click.option("--plain", is_flag=True, help="Lines instead of a picture, also on a terminal.")
 def demo(home: Path | None, plain: bool) -> None:
-    """See a gang run: a controller, four agents, real processes, a few seconds.
+    """See a gang run, in a few seconds.
 
-    Starts an emulated cluster of 4 hosts with 8 GPUs each, submits examples/gangs/allreduce.yaml,
-    shows who is placed where, what is READY and who is ARMED, and stops all it started. Exits
-    with 0 when every rank has computed the right sum.
+    Starts a controller and the agents of 4 emulated hosts with 8 GPUs each, submits
+    examples/gangs/allreduce.yaml, which runs real processes, shows who is placed where, what is
+    READY and who is ARMED, and stops all it started. Exits with 0 when every rank has computed
+    the right sum.
 
     \b
     xce demo
