@@ -33,7 +33,7 @@ from xce.ops.home import (
 from xce.ops.logs import announce
 from xce.ops.one_agent import real_host
 from xce.ops.serving import Options, Serving, with_root
-from xce.providers.base import ProviderFailed
+from xce.providers.contract import ProviderFailed
 from xce.wal.port import Fenced, LogBroken, LogError, LogHeld
 
 log = logging.getLogger("xce")
