@@ -6,11 +6,17 @@ from tests.core.lab import Life, Provision, armed, lab, pair, until_state
 from tests.kit.words import ANNA, gang, gpus, job, machine, port, role
 from tests.kit.world import World
 from xce.controller.core import commands as c
-from xce.controller.core.orders.environment import go_environment, launch_environment
+from xce.controller.core.orders.environment import (
+    WIDE_LINES_MAX,
+    go_environment,
+    launch_environment,
+)
+from xce.controller.core.orders.hostfiles import host_files
 from xce.controller.core.orders.wanted import order_of_attachment, order_of_launch
 from xce.dispatch.protocol import GONE, PREPARED, READY, RUNNING
 from xce.model.config import SECOND_US
-from xce.model.host import InstanceFacts
+from xce.model.host import CpuFacts, HostFacts, InstanceFacts
+from xce.model.placing import Binding, Share
 
 
 def test_a_launch_is_wanted_prepared_then_running_then_gone() -> None:
@@ -117,3 +123,64 @@ def test_a_parallel_job_names_its_hosts_and_runs_on_the_first() -> None:
     hosts = [world.state.launches[number].host for number in (1, 2)]
     assert env["LSB_HOSTS"] == f"{hosts[0]} {hosts[0]} {hosts[1]} {hosts[1]}"
     assert env["LSB_MCPU_HOSTS"] == f"{hosts[0]} 2 {hosts[1]} 2"
+
+
+def test_files_name_each_task_of_unlike_hosts_and_its_processors() -> None:
+    shares = (
+        Share(
+            host="n2",
+            tasks=2,
+            bindings=(
+                Binding(cpus=(3, 1), nodes=(1, 0), memory="localonly"),
+                Binding(cpus=(4,), nodes=(1,), memory="localonly"),
+            ),
+        ),
+        Share(host="n1", tasks=1, bindings=(Binding(cpus=(0, 2)),)),
+    )
+    assert host_files(shares) == {
+        "LSB_DJOB_HOSTFILE": "n2\nn2\nn1\n",
+        "LSB_DJOB_RANKFILE": "n2\nn2\nn1\n",
+        "LSB_AFFINITY_HOSTFILE": "n2 1,3 0,1 localonly\nn2 4 1 localonly\nn1 0,2\n",
+    }
+    unbound = tuple(structs.replace(share, bindings=()) for share in shares)
+    assert sorted(host_files(unbound)) == ["LSB_DJOB_HOSTFILE", "LSB_DJOB_RANKFILE"]
+
+
+def test_a_launch_with_processes_gets_the_files_of_the_whole_job() -> None:
+    def bound(count: int) -> HostFacts:
+        cpus = tuple(CpuFacts(number=n, core=n, socket=0, numa=0) for n in range(count))
+        return structs.replace(machine(count), cpus=cpus)
+
+    world = World({"n1": bound(1), "n2": bound(3)})
+    world.up()
+    world.scripts.default = lambda name, attempt: Life(prepare="hang")
+    world.submit(job(4, "affinity[core]"))
+    tasks = [order_of_launch(world.state, number).task for number in (1, 2)]
+    assert [world.state.launches[number].host for number in (1, 2)] == ["n2", "n1"]
+    assert [task.processes for task in tasks if task] == [1, 0]
+    assert [task.files for task in tasks if task] == [
+        {
+            "LSB_DJOB_HOSTFILE": "n2\nn2\nn2\nn1\n",
+            "LSB_DJOB_RANKFILE": "n2\nn2\nn2\nn1\n",
+            "LSB_AFFINITY_HOSTFILE": "n2 0\nn2 1\nn2 2\nn1 0\n",
+        },
+        {},
+    ]
+
+
+def test_lines_that_no_environment_carries_are_in_the_files_alone() -> None:
+    world = lab(1)
+    world.scripts.default = lambda name, attempt: Life(prepare="hang")
+    world.submit(job())
+    state = world.state
+    bindings = tuple(Binding(cpus=(number,)) for number in range(6000))
+    share = Share(host="n1", tasks=6000, bindings=bindings)
+    state.allocations[1] = structs.replace(state.allocations[1], shares=(share,))
+    task = order_of_launch(state, 1).task
+    assert task is not None
+    lines = task.files["LSB_AFFINITY_HOSTFILE"].splitlines()
+    assert (len(lines), lines[0], lines[-1]) == (6000, "n1 0", "n1 5999")
+    assert task.files["LSB_DJOB_HOSTFILE"] == "n1\n" * 6000
+    assert "LSB_HOSTS" not in task.env
+    assert "XCE_RANKFILE" not in task.env
+    assert max(map(len, task.env.values())) <= WIDE_LINES_MAX

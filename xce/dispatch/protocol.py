@@ -58,6 +58,8 @@ class Task(Message, frozen=True, gc=False, kw_only=True):
 
     `processes` processes are started, each with XCE_RANK = first_rank + i and XCE_LOCAL_RANK = i.
     Output paths may hold `%J`, `%I` resolved by the controller; relative ones are under `cwd`.
+    `files`: content by variable; the host writes each to a file of the user's before the launch is
+    armed, sets the variable to its path, and removes it when the launch is over.
     `ready_port` > 0: once started, the host reports Probed when that port accepts a connection.
     """
 
@@ -66,6 +68,7 @@ class Task(Message, frozen=True, gc=False, kw_only=True):
     script: str = ""
     cwd: str = ""
     env: dict[str, str] = {}
+    files: dict[str, str] = {}
     stdin: str = ""
     stdout: str = ""
     stderr: str = ""

@@ -33,7 +33,7 @@ class Core:
     """The requests of the agent, turned into what is durable and what follows it."""
 
     def __init__(
-        self, endings: Endings, cgroups: Cgroups, *, script_folder: str, allow_root: bool
+        self, endings: Endings, cgroups: Cgroups, *, file_folder: str, allow_root: bool
     ) -> None:
         self.endings = endings
         self.cgroups = cgroups
@@ -41,7 +41,7 @@ class Core:
         self.live = endings.live
         self.after = endings.after
         self.tell = endings.tell
-        self._script_folder = script_folder
+        self.file_folder = file_folder
         self._allow_root = allow_root
 
     # --- requests -------------------------------------------------------------------------
@@ -209,9 +209,8 @@ class Core:
             if task["processes"] > 0:
                 live.tree.group = self.cgroups.make(name, task["mem_bytes"])
             recipe = Recipe(task, live.tree.cookie, live.tree.group, allow_root=self._allow_root)
-            if task["script"] and task["processes"] > 0:
-                recipe.write_script(f"{self._script_folder}/{name}.sh")
-                live.script_path = recipe.script_path
+            if task["processes"] > 0:
+                recipe.write_files(f"{self.file_folder}/{name}", live.paths)
             for index in range(task["processes"]):
                 process = fork_process(recipe, index)
                 live.processes.append(process)

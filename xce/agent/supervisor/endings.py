@@ -125,9 +125,9 @@ class Endings:
         self.live.pop(live.launch, None)
         for process in live.processes:
             process.close()
-        if live.script_path:
+        for path in live.paths:
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(live.script_path)
+                os.unlink(path)
         live.tree.group.remove()
         self.tell_end(live.launch)
 

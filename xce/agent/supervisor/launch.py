@@ -59,7 +59,7 @@ class Launch:
         self.limit_s = 0.0
         self.limit_at_s = 0.0
         self.ready_port = 0
-        self.script_path = ""
+        self.paths: list[str] = []
         self.clean_tries = 0
         self.is_recovered = False
         self._first_failure: Process | None = None

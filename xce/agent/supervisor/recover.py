@@ -3,8 +3,11 @@
 A launch with an outcome is as it was. One without: after a reboot nothing of it runs; else its
 leftovers are killed first. Started means lost with `ran=yes`, because its exit was seen by nobody;
 not started means aborted, because parked processes never run on their own. Nothing is started
-again, ever. Control groups that no unfinished launch owns are removed.
+again, ever. Control groups and files that no unfinished launch owns are removed.
 """
+
+import contextlib
+import os
 
 from xce.agent.supervisor.core import Core
 from xce.agent.supervisor.endings import now_us
@@ -26,12 +29,25 @@ def recover(core: Core, boot_id: str) -> None:
             group = core.cgroups.adopt(name)
             group.kill()
             group.remove()
+    _sweep(core.file_folder, set() if rebooted else names)
     if rebooted:
         for page in unfinished:
             _end_by_reboot(ledger, page)
         return
     for page in unfinished:
         core.endings.take_over(_orphaned(core, page))
+
+
+def _sweep(folder: str, names: set[str]) -> None:
+    for path, owner in _files(folder):
+        if owner not in names:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+
+
+def _files(folder: str) -> list[tuple[str, str]]:
+    """Paths and the launches they were written for: `LAUNCH.GENERATION.WHAT`."""
+    return [(f"{folder}/{name}", name.rpartition(".")[0]) for name in sorted(os.listdir(folder))]
 
 
 def _end_by_reboot(ledger: Ledger, page: Page) -> None:
@@ -47,6 +63,7 @@ def _orphaned(core: Core, page: Page) -> Launch:
     name = f"{page.launch}.{page.generation}"
     tree = Orphans(f"{core.ledger.host_key}:{name}", core.cgroups.adopt(name))
     live = Launch(page.launch, page.generation, tree)
+    live.paths = [path for path, owner in _files(core.file_folder) if owner == name]
     live.started_us, live.is_recovered = page.started_us, True
     live.cause, live.message = "supervisor_died", "the host's supervisor died and was started again"
     return live

@@ -212,7 +212,7 @@ def main(folder: str, boot_id: str, cgroup: str, root: str) -> int:
     server.core = Core(
         Endings(ledger, server.tell),
         Cgroups(cgroup, ledger.host_key),
-        script_folder=os.path.abspath(SCRIPTS),
+        file_folder=os.path.abspath(SCRIPTS),
         allow_root=root == "allow",
     )
     recover(server.core, boot_id)

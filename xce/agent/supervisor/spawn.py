@@ -44,21 +44,33 @@ class Recipe:
         self.switch = self.uid != os.geteuid()
         self.cookie = cookie
         self.script_path = ""
+        self.files: dict[str, str] = {}
 
-    def write_script(self, path: str) -> None:
-        """Put the script into a file of the user's that nobody else can write."""
+    def write_files(self, base: str, paths: list[str]) -> None:
+        """Write the script and the task's files, each named after `base`; `paths` gets what is to
+        be removed with the launch, also what could only be begun."""
+        if self.task["script"]:
+            self.script_path = f"{base}.sh"
+            self._write(self.script_path, self.task["script"], 0o500, paths)
+        for variable, content in self.task.get("files", {}).items():
+            self.files[variable] = f"{base}.{variable.lower()}"
+            self._write(self.files[variable], content, 0o600, paths)
+
+    def _write(self, path: str, text: str, mode: int, paths: list[str]) -> None:
+        """A new file of the user's that nobody else can read or write."""
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        handle = os.open(path, flags, 0o500)
+        handle = os.open(path, flags, mode)
+        paths.append(path)
         try:
             with open(handle, "w", encoding="utf-8", closefd=False) as out:
-                out.write(self.task["script"])
+                out.write(text)
+            os.fchmod(handle, mode)
             if self.switch:
                 os.fchown(handle, self.uid, -1)
         finally:
             os.close(handle)
-        self.script_path = path
 
     def argv(self) -> list[str]:
         """What is executed; a script's first line names its interpreter, else it is a shell."""
@@ -231,6 +243,7 @@ def _furnish(recipe: Recipe, account: Account, index: int) -> tuple[list[str], d
         "USER": account.name,
         "LOGNAME": account.name,
         **task["env"],
+        **recipe.files,
         **_bind(task, index),
         "PWD": os.getcwd(),
         "XCE_RANK": str(task["first_rank"] + index),
@@ -247,7 +260,8 @@ def _bind(task: dict[str, Any], index: int) -> dict[str, str]:
     """The processors of the task, where each task has a process of its own, else those of all
     tasks here; set, and told to the process."""
     env = task["env"]
-    lines = [line.split() for line in env.get("XCE_AFFINITY_HOSTS", "").splitlines()]
+    text = task.get("files", {}).get("LSB_AFFINITY_HOSTFILE") or env.get("XCE_AFFINITY_HOSTS", "")
+    lines = [line.split() for line in text.splitlines()]
     here = [words[1] for words in lines if words[0] == env.get("XCE_HOST")]
     listed = here[index] if len(here) == task["processes"] else env.get("LSB_BIND_CPU_LIST", "")
     if not listed:

@@ -65,6 +65,7 @@ def check(request: Message) -> str:
         if not isinstance(request["task"], dict):
             raise PeerBroken(f"{name}: its task is no object")
         _check_fields(f"{name}: task", request["task"], TASK)
+        _check_files(f"{name}: task", request["task"].get("files", {}))
     return name
 
 
@@ -72,6 +73,15 @@ def _check_fields(what: str, found: Message, shape: dict[str, type]) -> None:
     for field, kind in shape.items():
         if not isinstance(found.get(field), kind):
             raise PeerBroken(f"{what}: '{field}' must be {kind.__name__}")
+
+
+def _check_files(what: str, files: object) -> None:
+    """Variables become parts of file names. An agent of before names no files."""
+    if not isinstance(files, dict):
+        raise PeerBroken(f"{what}: 'files' must be dict")
+    for name, content in files.items():
+        if not (name.isidentifier() and name.isascii() and isinstance(content, str)):
+            raise PeerBroken(f"{what}: file {name!r} must be a variable with text")
 
 
 def encode(message: Message) -> bytes:

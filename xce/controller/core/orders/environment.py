@@ -5,19 +5,19 @@ let go, because values of claims may only be known once their attachments are RE
 contract.md "In the process", LSF 10.1 "Environment variables set for job execution".
 """
 
-from collections.abc import Iterable
-
 from xce.controller.core.fold.shape import shape_of
 from xce.controller.core.fold.state import State
+from xce.controller.core.orders.hostfiles import affinity_lines, listed, rank_lines
 from xce.model.host import Instance
 from xce.model.ids import group_text, job_index, job_number, job_text
 from xce.model.job import Job, Spec
-from xce.model.placing import Binding, Share
+from xce.model.placing import Share
 from xce.model.start import Claim, Launch
 from xce.resreq.resolve import effective
 
 DEVICE_TYPES = ("gpu",)
 WIDE_HOSTS_MAX = 4096
+WIDE_LINES_MAX = 65_536  # the kernel takes 128 KiB in one string, with its name
 
 
 def launch_environment(state: State, launch: Launch) -> dict[str, str]:
@@ -102,35 +102,20 @@ def _devices(state: State, launch: Launch, job: Job, shares: tuple[Share, ...]) 
 
 def _bound(host: str, shares: tuple[Share, ...]) -> dict[str, str]:
     """Processors and memory nodes that the tasks on this host are bound to, and for all tasks of
-    the job the lines of LSF's affinity host file and of an MPI rank file."""
-    tasks = [(share.host, one) for share in shares for one in share.bindings]
-    if not tasks:
-        return {}
-    here = [one for where, one in tasks if where == host]
+    the job the lines of LSF's affinity host file and of an MPI rank file. Lines that are more than
+    an environment carries are left out: the first are in a file, too."""
+    here = [one for share in shares if share.host == host for one in share.bindings]
     env = {
-        "LSB_BIND_CPU_LIST": _listed({cpu for one in here for cpu in one.cpus}),
-        "XCE_AFFINITY_HOSTS": "\n".join(_affinity_line(where, one) for where, one in tasks),
-        "XCE_RANKFILE": "\n".join(
-            f"rank {rank}={where} slot={_listed(one.cpus)}"
-            for rank, (where, one) in enumerate(tasks)
-        ),
+        "XCE_AFFINITY_HOSTS": "\n".join(affinity_lines(shares)),
+        "XCE_RANKFILE": "\n".join(rank_lines(shares)),
     }
+    env = {name: text for name, text in env.items() if 0 < len(text) <= WIDE_LINES_MAX}
+    if any(share.bindings for share in shares):
+        env["LSB_BIND_CPU_LIST"] = listed({cpu for one in here for cpu in one.cpus})
     if here and here[0].memory:
-        env["LSB_BIND_MEM_LIST"] = _listed({node for one in here for node in one.nodes})
+        env["LSB_BIND_MEM_LIST"] = listed({node for one in here for node in one.nodes})
         env["LSB_BIND_MEM_POLICY"] = here[0].memory
     return env
-
-
-def _affinity_line(host: str, one: Binding) -> str:
-    """`host cpu,cpu` and, where memory is bound, its nodes and policy."""
-    words = [host, _listed(one.cpus)]
-    if one.memory:
-        words += [_listed(one.nodes), one.memory]
-    return " ".join(words)
-
-
-def _listed(numbers: Iterable[int]) -> str:
-    return ",".join(str(number) for number in sorted(numbers))
 
 
 def device_id(instance: Instance) -> str:

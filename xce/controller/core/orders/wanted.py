@@ -7,6 +7,7 @@ until its claim is released. Records only say which entities to look at; recover
 
 from xce.controller.core.fold.state import State
 from xce.controller.core.orders.environment import go_environment, launch_environment
+from xce.controller.core.orders.hostfiles import host_files
 from xce.dispatch.protocol import GONE, PREPARED, READY, RUNNING, AttachmentOrder, LaunchOrder, Task
 from xce.model.ids import group_text, job_index, job_number, job_text
 from xce.model.job import Job, Spec
@@ -99,12 +100,14 @@ def task_of(state: State, launch: Launch) -> Task:
     """Everything needed to prepare a launch."""
     job = state.jobs[launch.job]
     spec = state.specs[job.spec]
+    shares = state.allocations[launch.allocation].shares
     return Task(
         job=job_text(job.key),
         command=spec.command,
         script=state.texts[spec.script].decode() if spec.script else "",
         cwd=spec.cwd,
         env=launch_environment(state, launch),
+        files=host_files(shares) if launch.processes else {},
         stdin=expand(spec.stdin, job),
         stdout=output_path(spec, job),
         stderr=expand(spec.stderr, job),
