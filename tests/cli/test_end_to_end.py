@@ -156,6 +156,14 @@ def test_the_gangs_of_the_examples_run_whole(
     assert {member["stat"] for member in told["members"]} == {"DONE"}
 
 
+def test_a_dry_run_of_what_can_never_run_fails(xce: Run, tmp_path: Path) -> None:
+    manifest = tmp_path / "huge.yaml"
+    manifest.write_text("group: huge\nroles:\n  - {name: w, count: 999, command: [\"true\"]}\n")
+    done = xce("group", "submit", "--dry-run", str(manifest))
+    assert done.returncode == 1
+    assert done.stdout.startswith("It would never run: can never fit")
+
+
 def test_a_dry_run_of_the_large_example_names_hosts_and_submits_nothing(xce: Run) -> None:
     before = xce("group", "list", "-a").stdout
     done = xce("group", "submit", "--dry-run", str(GANGS / "pretrain.yaml"))

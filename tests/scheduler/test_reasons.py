@@ -194,3 +194,11 @@ def test_the_document_lists_every_code_once():
     lines = render().splitlines()
     assert sum(line.startswith("| `") for line in lines) == len(Code)
     assert render().endswith("\n")
+
+
+def test_hosts_with_room_are_no_cause_of_what_can_never_fit_together() -> None:
+    counted = (("has room", 3), ("too small: gpu", 1))
+    never = reason(Code.CLUSTER_NEVER_FITS, needed=9, available=6, hosts=counted)
+    later = reason(Code.MEMBERS_SHORT, needed=9, available=6, hosts=counted)
+    assert hosts_text(never) == "1 x too small: gpu"
+    assert hosts_text(later) == "3 x has room, 1 x too small: gpu"

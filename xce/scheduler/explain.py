@@ -18,7 +18,7 @@ from xce.scheduler.candidates import Workspace
 from xce.scheduler.fit.caps import Hosts, caps, free_of
 from xce.scheduler.fit.demand import Item, Load, MemberNeed, Shape
 from xce.scheduler.place.topology import is_finer, known, level_ids, parts_of, sums
-from xce.scheduler.reasons import Code, Cure, PendReason, amount_text, reason
+from xce.scheduler.reasons import HAS_ROOM, Code, Cure, PendReason, amount_text, reason
 from xce.scheduler.snapshot import Ask, Column, Mask, RoleAsk
 
 RANK = {Cure.NEVER: 0, Cure.ON_CHANGE: 1, Cure.ON_FREE: 2, Cure.AT_ONCE: 3}
@@ -239,7 +239,7 @@ def _with_hosts(case: Case, why: PendReason) -> PendReason:
     for want in wanted_of(case.need.load(False, False)):
         short = hosts[want.free(case.work, hosts) < want.amount]
         count(f"short of {want.name}", _mask(case, short))
-    count("has room", left.copy())
+    count(HAS_ROOM, left.copy())
     ranked = tuple(sorted(counts, key=lambda pair: (-pair[1], pair[0])))
     return structs.replace(why, hosts=ranked)
 

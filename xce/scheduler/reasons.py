@@ -15,6 +15,9 @@ from msgspec import Struct
 from xce.model.resources import BUILT_IN, BYTES
 from xce.model.units import format_size
 
+HAS_ROOM = "has room"
+"""The cause under which hosts are counted that could take one member."""
+
 
 class Scope(StrEnum):
     """What the reason is about."""
@@ -277,8 +280,11 @@ def sentence(why: PendReason) -> str:
 
 
 def hosts_text(why: PendReason) -> str:
-    """The hosts per cause: `3 x short of gpu, 1 x host_down`; "" when none was counted."""
-    return ", ".join(f"{count} x {cause}" for cause, count in why.hosts)
+    """The hosts per cause: `3 x short of gpu, 1 x host_down`; "" when none was counted. Hosts that
+    have room for one member are no cause of what can never fit together."""
+    never = why.cure == Cure.NEVER
+    told = [(cause, count) for cause, count in why.hosts if not (never and cause == HAS_ROOM)]
+    return ", ".join(f"{count} x {cause}" for cause, count in told)
 
 
 def render() -> str:

@@ -141,7 +141,7 @@ def _tell_dry_run(values: dict[str, Any], told: dict[str, Any]) -> int:
             print(f"  {member['role']} {member['rank']}: {hosts_text(member['hosts'])}")
     else:
         print(f"It would {'never run' if told.get('never') else 'wait'}: {told['reason']}")
-    return say.OK
+    return say.FAILED if told.get("never") else say.OK
 
 
 @command("lint", "  xcecli group lint pretrain.yaml\n  xcecli group lint --json - < pretrain.yaml")
