@@ -158,7 +158,7 @@ def test_the_gangs_of_the_examples_run_whole(
 
 def test_a_dry_run_of_what_can_never_run_fails(xce: Run, tmp_path: Path) -> None:
     manifest = tmp_path / "huge.yaml"
-    manifest.write_text("group: huge\nroles:\n  - {name: w, count: 999, command: [\"true\"]}\n")
+    manifest.write_text('group: huge\nroles:\n  - {name: w, count: 999, command: ["true"]}\n')
     done = xce("group", "submit", "--dry-run", str(manifest))
     assert done.returncode == 1
     assert done.stdout.startswith("It would never run: can never fit")
