@@ -32,6 +32,9 @@ COLUMNS = (
     ("JOB_NAME", 10),
     ("SUBMIT_TIME", 12),
 )
+_GIVEN = (
+    "name", "tasks", "queue", "application", "priority", "stdin", "stdout", "stderr", "held",
+)  # fmt: skip
 _FILTERS = ("user", "queue", "name", "group", "limit")
 
 
@@ -137,7 +140,7 @@ def body_of(values: dict[str, Any], words: list[str], script: str) -> dict[str, 
         body["command"] = words
     if values.get("resreq"):
         body["resreq"] = one_requirement(values["resreq"])
-    for field in ("name", "tasks", "queue", "priority", "stdin", "stdout", "stderr", "held"):
+    for field in _GIVEN:
         if values.get(field) not in (None, ""):
             body[field] = values[field]
     return body

@@ -26,6 +26,8 @@ def job_lines(told: dict[str, Any]) -> list[str]:
             f"Output File <{told['stdout']}>, {told['tasks']} Task(s)"
         ),
     ]
+    if told.get("application"):
+        lines.append(f"  Application <{told['application']}>")
     if told["resreq"]:
         lines.append(f"  Requested Resources <{told['resreq']}>")
     if told["group"]:

@@ -62,6 +62,7 @@ SUBMIT = Command(
         Option("-n --tasks", "tasks", "int", "N", "number of tasks; each takes a slot [1]"),
         Option("-R --resreq", "resreq", "list", "TEXT", "resource requirement; may be repeated"),
         Option("-q --queue", "queue", "text", "QUEUE", "queue [the default queue]"),
+        Option("-app --app", "application", "text", "NAME", "application profile [none]"),
         Option("-o --output", "stdout", "text", "FILE", "output; %J is the job [xce-%J.out]"),
         Option("-e --error", "stderr", "text", "FILE", "errors [they join the output]"),
         Option("-i --input", "stdin", "text", "FILE", "input [nothing]"),
@@ -144,7 +145,7 @@ def parse(command: Command, argv: list[str]) -> tuple[Values, list[str]] | None:
                 return values, [word, *argv[at:]]
             words.append(word)
             continue
-        name, given = _split(word)
+        name, given = (word, None) if word in by_name else _split(word)
         option = by_name.get(name)
         if option is None or (option.kind == "flag" and given is not None):
             return None

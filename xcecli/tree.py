@@ -13,7 +13,7 @@ import click
 
 from xcecli import __version__, doing, say
 from xcecli.commands.checks import array, dependency, resreq, script
-from xcecli.commands.cluster import claim, hosts, instances, queues
+from xcecli.commands.cluster import applications, claim, hosts, instances, queues
 from xcecli.commands.groups import group
 from xcecli.commands.jobs import explain, history, job, logs, resume, suspend, wait
 from xcecli.commands.resources import resources
@@ -111,6 +111,7 @@ for _command in (
     claim,
     hosts,
     queues,
+    applications,
     instances,
     resources,
     resreq,

@@ -25,7 +25,7 @@ from xce.controller.core.fold.apply import apply
 from xce.controller.core.fold.state import State
 from xce.dispatch.protocol import PROTOCOL, Orders, Poll
 from xce.model.actor import CONTROLLER, HOST, Actor
-from xce.model.config import Config, QueueConfig
+from xce.model.config import ApplicationConfig, Config, QueueConfig
 from xce.model.host import HostFacts, InstanceFacts
 from xce.model.records import Record
 from xce.scheduler.reasons import Code, PendReason, reason
@@ -37,6 +37,10 @@ CONFIG = Config(
         QueueConfig(name="normal", description="the default queue"),
         QueueConfig(name="night", priority=10, active=False),
         QueueConfig(name="shut", priority=5, open=False),
+    ),
+    applications=(
+        ApplicationConfig(name="fluent", description="CFD", resreq="rusage[mem=4GB] span[hosts=1]"),
+        ApplicationConfig(name="abaqus"),
     ),
     allow_root=True,
 )

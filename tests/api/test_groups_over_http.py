@@ -223,6 +223,7 @@ def test_openapi_describes_every_route(over_socket: Callable[[Test], None]) -> N
             "/v1/instances",
             "/v1/hosts",
             "/v1/queues",
+            "/v1/applications",
             "/v1/events",
             "/v1/agents/{host}/poll",
             "/healthz",

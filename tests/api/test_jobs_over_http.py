@@ -46,6 +46,32 @@ def test_the_same_key_gives_the_same_answer_and_one_job(
     over_socket(test)
 
 
+def test_a_job_over_its_application_profile_is_shown_with_both(
+    over_socket: Callable[[Test], None],
+) -> None:
+    async def test(engine: MemoryEngine, client: httpx.AsyncClient) -> None:
+        asked = {**JOB, "application": "fluent", "resreq": "rusage[mem=1GB] select[tmp>2]"}
+        assert (await client.post("/v1/jobs", json=asked)).status_code == 201
+        told = (await client.get("/v1/jobs/1")).json()
+        assert told["application"] == "fluent"
+        assert told["resreq"] == "select[tmp>2] rusage[mem=1GB] span[hosts=1]"
+        await client.post("/v1/jobs", json=JOB)
+        told = (await client.get("/v1/jobs/2")).json()
+        assert (told["application"], told["resreq"]) == (None, "")
+
+    over_socket(test)
+
+
+def test_application_profiles_are_listed_by_name(over_socket: Callable[[Test], None]) -> None:
+    async def test(engine: MemoryEngine, client: httpx.AsyncClient) -> None:
+        assert (await client.get("/v1/applications")).json()["items"] == [
+            {"name": "abaqus", "description": "", "resreq": ""},
+            {"name": "fluent", "description": "CFD", "resreq": "rusage[mem=4GB] span[hosts=1]"},
+        ]
+
+    over_socket(test)
+
+
 REFUSED = [
     ({"command": []}, 422, "invalid", "/command", "No command is specified"),
     ({"command": ["a"], "tasks": 0}, 422, "invalid", "/tasks", "tasks: a number from 1 to 65536"),
@@ -53,6 +79,20 @@ REFUSED = [
     ({"command": ["a", 3]}, 422, "invalid", "/command/1", "Expected `str`, got `int`"),
     ({"comand": ["a"]}, 422, "invalid", "", "Object contains unknown field `comand`"),
     ({"command": ["a"], "queue": "nope"}, 422, "unknown_queue", "/queue", "nope: No such queue."),
+    (
+        {"command": ["a"], "application": "flunet"},
+        422,
+        "unknown_application",
+        "/application",
+        "flunet: No such application profile.",
+    ),
+    (
+        {"command": ["a"], "application": 3},
+        422,
+        "invalid",
+        "/application",
+        "Expected `str`, got `int`",
+    ),
     (
         {"command": ["a"], "queue": "shut"},
         422,

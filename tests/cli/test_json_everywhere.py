@@ -31,6 +31,7 @@ LINES = {
     "history": ["1"],
     "hosts": [],
     "queues": [],
+    "applications": [],
     "instances": [],
     "group submit": ["m.yaml"],
     "group lint": ["m.yaml"],

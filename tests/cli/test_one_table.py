@@ -65,6 +65,18 @@ def test_repeated_requirements_are_kept_in_order_and_other_options_by_the_last()
     assert fast == ({"resreq": ["a", "b"], "queue": "y"}, ["ls"])
 
 
+@pytest.mark.parametrize("argv", [["-app", "fluent"], ["--app", "fluent"], ["--app=fluent"]])
+def test_an_application_profile_is_named_as_bsub_does_and_with_two_dashes(argv: list[str]) -> None:
+    meant = ({"application": "fluent"}, ["ls", "-app"])
+    assert parse(FAST["submit"], [*argv, "ls", "-app"]) == meant
+    assert by_click(FAST["submit"], [*argv, "ls", "-app"]) == meant
+
+
+def test_other_spellings_of_the_profile_are_left_to_click() -> None:
+    assert parse(FAST["submit"], ["-app=fluent", "ls"]) is None
+    assert by_click(FAST["submit"], ["-app=fluent", "ls"]) == ({"application": "fluent"}, ["ls"])
+
+
 @pytest.mark.parametrize(
     "argv", [["--help"], ["-n", "x", "ls"], ["--nmae", "x"], ["-n"], ["--id=1"]]
 )

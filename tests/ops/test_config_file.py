@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from xce.model.config import Config, QueueConfig, RetryConfig, TypeConfig
+from xce.model.config import ApplicationConfig, Config, QueueConfig, RetryConfig, TypeConfig
 from xce.model.host import HostFacts
 from xce.ops.config.emulate import overlay
 from xce.ops.config.file import ConfigFaulty, Site, default_site, digest_of, read_site
@@ -64,6 +64,12 @@ def test_every_table_becomes_its_part_of_the_configuration(tmp_path: Path) -> No
         priority = 40
         resreq = "rusage[mem=100]"
         active = false
+        [[applications]]
+        name = "fluent"
+        description = "CFD"
+        resreq = "rusage[mem=4GB] span[hosts=1]"
+        [[applications]]
+        name = "bare"
         [[types]]
         name = "seat"
         kind = "instance"
@@ -83,6 +89,12 @@ def test_every_table_becomes_its_part_of_the_configuration(tmp_path: Path) -> No
         default_queue="short",
         queues=(
             QueueConfig(name="short", priority=40, default_resreq="rusage[mem=100]", active=False),
+        ),
+        applications=(
+            ApplicationConfig(
+                name="fluent", description="CFD", resreq="rusage[mem=4GB] span[hosts=1]"
+            ),
+            ApplicationConfig(name="bare"),
         ),
         types=(TypeConfig(name="seat", kind="instance", layer="instance"),),
         operators=tuple(sorted({os.getuid(), 4242})),
@@ -151,6 +163,25 @@ def test_what_a_file_says_of_a_real_host_goes_over_what_is_measured() -> None:
         (
             '[[queues]]\nname = "normal"\n\nprioritty = 3\n',
             "4:1: unknown field 'queues[0].prioritty'; did you mean 'priority'?",
+        ),
+        (
+            '[[applications]]\nname = "a"\nresreqs = "mem>1"\n',
+            "3:1: unknown field 'applications[0].resreqs'; did you mean 'resreq'?",
+        ),
+        (
+            '[[applications]]\ndescription = "x"\n',
+            "1:1: applications[0] needs the field 'name'",
+        ),
+        (
+            '[[applications]]\nname = "a"\n\n[[applications]]\nname = "a"\n',
+            "4:1: there is a profile 'a' already",
+        ),
+        (
+            '[[applications]]\nname = "a"\n\nresreq = "select[a] rsuage[mem=1]"\n',
+            (
+                "4:1: applications[0].resreq: expected a resource requirement; "
+                "column 11 of it: unknown section 'rsuage'; did you mean `rusage`?"
+            ),
         ),
         (
             '[policies]\nhost_grace = "60"\n',

@@ -14,7 +14,7 @@ from tests.resreq.cases import load
 from xce.resreq.options.script import Reading, read_script
 
 EXPECTED = Path(__file__).parent / "expected" / "scripts.txt"
-HONOURED = {"-J", "-n", "-R", "-gpu", "-q", "-o", "-e", "-i", "-H", "-K", "-sp", "-env", "-cwd"}
+HONOURED = set("-J -n -R -gpu -q -app -o -e -i -H -K -sp -env -cwd".split())
 
 
 class Expected(Struct):

@@ -89,6 +89,7 @@ def submit_job(http: HttpRequest, body: bytes, part: str = "") -> SubmitJob:
         user=user_name(actor.uid),
         gid=http.scope["state"].get(PEER_GID, -1),
         umask=asked.umask,
+        application=asked.application,
     )
     return SubmitJob(
         actor=actor,

@@ -40,6 +40,7 @@ class JobRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     stdout: str = ""
     stderr: str = ""
     held: bool = False
+    application: str = ""
 
 
 class GroupRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

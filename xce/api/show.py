@@ -70,6 +70,7 @@ class Shown:
             "stdout": stdout,
             "stderr": stderr or stdout,
             "resreq": spec.resreq,
+            "application": spec.application or None,
             "run": spec.run,
             "attempt": job.attempt,
             "start": job.start or None,

@@ -21,6 +21,15 @@ class QueueConfig(Struct, frozen=True, gc=False, kw_only=True):
     default_resreq: str = ""
 
 
+class ApplicationConfig(Struct, frozen=True, gc=False, kw_only=True):
+    """An application profile: `resreq` counts for jobs that name it, under the job's own and over
+    the queue's."""
+
+    name: str
+    description: str = ""
+    resreq: str = ""
+
+
 def grown_us(first_us: int, factor: int, cap_us: int, times: int) -> int:
     """A delay that grew `times` times by `factor`, at most `cap_us`."""
     return min(cap_us, first_us * int(factor ** min(max(times, 0), 40)))
@@ -94,6 +103,7 @@ class Config(Struct, frozen=True, gc=False, kw_only=True):
     levels: tuple[str, ...] = ("host",)
     queues: tuple[QueueConfig, ...] = (QueueConfig(name="normal", description="the default queue"),)
     default_queue: str = "normal"
+    applications: tuple[ApplicationConfig, ...] = ()
     types: tuple[TypeConfig, ...] = ()
     pools: tuple[PoolConfig, ...] = ()
     types_removed: tuple[str, ...] = ()
@@ -114,3 +124,7 @@ class Config(Struct, frozen=True, gc=False, kw_only=True):
     def queue(self, name: str) -> QueueConfig | None:
         """The queue of that name."""
         return next((queue for queue in self.queues if queue.name == name), None)
+
+    def application(self, name: str) -> ApplicationConfig | None:
+        """The application profile of that name."""
+        return next((one for one in self.applications if one.name == name), None)

@@ -43,8 +43,9 @@ class Topology(Struct, frozen=True, gc=False, kw_only=True):
 class Spec(Struct, frozen=True, gc=False, kw_only=True):
     """Everything about a job that never changes: what to run, where output goes, what it needs.
 
-    `tasks` is the number of tasks of the job; `resreq` the canonical text; `need` its resolved
-    form. `script`, `environment` are blob hashes ("" for none).
+    `tasks` is the number of tasks of the job; `resreq` the canonical text of what the job, its
+    `application` profile and its queue ask for; `need` its resolved form. `script`, `environment`
+    are blob hashes ("" for none).
     """
 
     command: tuple[str, ...]
@@ -68,6 +69,7 @@ class Spec(Struct, frozen=True, gc=False, kw_only=True):
     user: str = ""
     gid: int = -1
     umask: int = 0o022
+    application: str = ""
 
 
 class Exit(Struct, frozen=True, gc=False, kw_only=True):

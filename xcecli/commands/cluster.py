@@ -76,6 +76,25 @@ def _queue(queue: dict[str, Any]) -> list[str]:
     return [queue["name"], str(queue["priority"]), status, *map(str, counts)]
 
 
+@command("applications", "  xcecli applications\n  xcecli applications --json")
+def applications(values: dict[str, Any]) -> int:
+    """List the application profiles.
+
+    What a profile asks for counts for jobs submitted with -app NAME: under the job's own
+    requirement and over the queue's.
+    """
+    columns = (("APP_NAME", 15), ("RESREQ", 30), ("DESCRIPTION", 0))
+    answer = fetch(values, "/v1/applications")
+    if not answer["items"] and format_of(values) != "json":
+        say.tell("No application profile found")
+        return say.OK
+    return show(answer, format_of(values), columns, _application)
+
+
+def _application(one: dict[str, Any]) -> list[str]:
+    return [one["name"], one["resreq"] or "-", one["description"] or "-"]
+
+
 @command("instances", "  xcecli instances\n  xcecli instances --type gpu --host n1")
 @click.option("--host", default="", metavar="HOST", help="only those of this host")
 @click.option("--type", "type_", default="", metavar="TYPE", help="only those of this type")

@@ -1,4 +1,4 @@
-"""What there is: hosts, instances, queues, claims. Reading only."""
+"""What there is: hosts, instances, queues, application profiles, claims. Reading only."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ _LIVENESS = {"JOINING": "unavail", "SUSPECT": "unreach", "DOWN": "unavail", "GON
 
 
 class ClusterRoutes:
-    """The routes of hosts, instances, queues and claims over one engine."""
+    """The routes of hosts, instances, queues, applications and claims over one engine."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -31,6 +31,7 @@ class ClusterRoutes:
         add("/v1/hosts", self.hosts, methods=["GET"])
         add("/v1/instances", self.instances, methods=["GET"])
         add("/v1/queues", self.queues, methods=["GET"])
+        add("/v1/applications", self.applications, methods=["GET"])
         add("/v1/claims", self.claims, methods=["GET"])
         add("/v1/claims/{claim}", self.claim, methods=["GET"])
         return router
@@ -72,6 +73,17 @@ class ClusterRoutes:
         counts = _counts(state)
         queues = sorted(state.config.queues, key=lambda queue: (-queue.priority, queue.name))
         items = [_queue(queue, state, counts.get(queue.name, {})) for queue in queues]
+        return answer({"items": items, "lsn": state.lsn})
+
+    async def applications(self) -> Response:
+        """Application profiles by name, with what they ask for."""
+        await self._engine.settled()
+        state = self._engine.state
+        profiles = sorted(state.config.applications, key=lambda one: one.name)
+        items = [
+            {"name": one.name, "description": one.description, "resreq": one.resreq}
+            for one in profiles
+        ]
         return answer({"items": items, "lsn": state.lsn})
 
     async def claims(

@@ -13,6 +13,8 @@ from msgspec import Struct
 
 from xce.model.config import PoolConfig
 from xce.model.units import UnitError, parse_duration, parse_size
+from xce.resreq.errors import ResreqError
+from xce.resreq.parse import COMPAT, parse
 
 NAME_CHARACTERS = "letters, digits, '-', '_' and '.'"
 
@@ -88,6 +90,18 @@ def _size(value: Any) -> int:
         raise Unfit("a size like 512MB or 4GB (a bare number is MB)") from error
 
 
+def _requirement(value: Any) -> str:
+    text = _text(value)
+    try:
+        if text.strip():
+            parse(text, mode=COMPAT)
+    except ResreqError as error:
+        hint = f"; {error.hint}" if error.hint else ""
+        why = f"column {error.column} of it: {error.message}{hint}"
+        raise Unfit(f"a resource requirement; {why}") from error
+    return text
+
+
 def _ports(value: Any) -> tuple[int, int]:
     good = isinstance(value, list) and len(value) == 2 and all(type(one) is int for one in value)
     if not good or not 0 < value[0] <= value[1] < 65536:
@@ -143,6 +157,7 @@ def pool_of(values: dict[str, Any]) -> PoolConfig:
 
 
 TEXT = Kind(word="text", read=_text)
+RESREQ = Kind(word="resource requirement", read=_requirement)
 NAME = Kind(word="name", read=_name)
 PATTERN = Kind(word="name, %d is its number", read=_pattern)
 NAMES = Kind(word="list of names", read=_names)
@@ -164,6 +179,7 @@ TOP = {
     "levels": Field(kind=NAMES, to="levels", about="topology levels, finest first"),
     "default_queue": Field(kind=NAME, to="default_queue", about="where jobs without -q go"),
     "queues": Field(kind=TABLES, about="the queues, one [[queues]] each"),
+    "applications": Field(kind=TABLES, about="application profiles, one [[applications]] each"),
     "types": Field(kind=TABLES, about="resource types beside the built-in ones"),
     "pools": Field(kind=TABLES, about="amounts of shared types, seen by several hosts"),
     "reporters": Field(kind=TABLES, about="programs that report values of hosts"),
@@ -179,6 +195,11 @@ QUEUE = {
     "open": Field(kind=FLAG, to="open", about="whether it takes submissions"),
     "active": Field(kind=FLAG, to="active", about="whether its jobs are placed"),
     "resreq": Field(kind=TEXT, to="default_resreq", about="for jobs without one of their own"),
+}
+APPLICATION = {
+    "name": Field(kind=NAME, to="name", needed=True, about="the application profile's name"),
+    "description": Field(kind=TEXT, to="description", about="for people"),
+    "resreq": Field(kind=RESREQ, to="resreq", about="under that of its jobs, over the queue's"),
 }
 TYPE = {
     "name": Field(kind=NAME, to="name", needed=True, about="the type's name"),
@@ -266,6 +287,7 @@ GPUS = {
 TABLES_OF = {
     "": TOP,
     "[[queues]]": QUEUE,
+    "[[applications]]": APPLICATION,
     "[[types]]": TYPE,
     "[[pools]]": POOL,
     "[[reporters]]": REPORTER,

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from xce.agent.settings import Reporter
-from xce.model.config import Config, QueueConfig, RetryConfig
+from xce.model.config import ApplicationConfig, Config, QueueConfig, RetryConfig
 from xce.model.host import HostFacts
 from xce.model.units import nearest
 from xce.ops.config import fields
@@ -189,6 +189,7 @@ class Reader:
         queues = self._queues(document)
         if queues:
             values["queues"] = queues
+        values["applications"] = self._applications(document)
         config = Config(**values)
         if config.queue(config.default_queue) is None:
             names = [queue.name for queue in config.queues]
@@ -201,6 +202,13 @@ class Reader:
         found = self.tables(document.get("queues", []), ("queues",), fields.QUEUE)
         self._unique([one.get("name", "") for one in found], ("queues",), "queue")
         return tuple(QueueConfig(**named(one, fields.QUEUE)) for one in found if "name" in one)
+
+    def _applications(self, document: dict[str, Any]) -> tuple[ApplicationConfig, ...]:
+        place: Path = ("applications",)
+        found = self.tables(document.get("applications", []), place, fields.APPLICATION)
+        self._unique([one.get("name", "") for one in found], place, "profile")
+        known = fields.APPLICATION
+        return tuple(ApplicationConfig(**named(one, known)) for one in found if "name" in one)
 
     def _unique(self, names: list[str], path: Path, what: str) -> None:
         for index, name in enumerate(names):

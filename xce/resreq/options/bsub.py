@@ -88,6 +88,7 @@ _HONOURED = (
     _honoured("-R", Value.RESREQ, "resreq", "resource requirement", repeated=True),
     _honoured("-gpu", Value.GPU, "resreq", "GPUs"),
     _honoured("-q", Value.TEXT, "queue", "queue"),
+    _honoured("-app", Value.TEXT, "application", "application profile"),
     _honoured("-o", Value.FILE, "stdout", "file that the output is appended to"),
     _honoured("-oo", Value.FILE, "stdout", "file that the output is written to", lacks=_APPENDS),
     _honoured("-e", Value.FILE, "stderr", "file that the errors are appended to"),
@@ -105,7 +106,6 @@ _KEPT = """
 -P              text       project
 -G              text       user group
 -g              text       job group
--app            text       application profile
 -sla            text       service class
 -Lp             text       licence project
 -ul             flag       user limits of the shell

@@ -5,10 +5,11 @@ from functools import lru_cache
 from msgspec import structs
 
 from xce.controller.core.commands import Rejection
-from xce.model.config import Config, QueueConfig, TypeConfig
+from xce.model.config import ApplicationConfig, Config, QueueConfig, TypeConfig
 from xce.model.job import TASKS_MAX, Spec
 from xce.model.need import Need
 from xce.model.resources import site_types
+from xce.model.units import nearest
 from xce.resreq.errors import ResreqError
 from xce.resreq.merge import merge_levels
 from xce.resreq.parse import COMPAT, parse
@@ -27,22 +28,59 @@ def resolve_spec(config: Config, spec: Spec, queue: QueueConfig) -> Spec | Rejec
             message=f"-n {spec.tasks}: the number of tasks must be from 1 to {TASKS_MAX}",
             field="tasks",
         )
+    application = _application(config, spec.application)
+    if isinstance(application, Rejection):
+        return application
+    below = queue.default_resreq
     try:
-        resreq, need = resolved(spec.resreq, queue.default_resreq, config.types)
+        resreq, need = resolved(spec.resreq, application.resreq, below, config.types)
     except ResreqError as error:
-        return Rejection(
-            code=f"resreq_{error.code}",
-            message=f"Bad resource requirement: {error.message}",
-            field="resreq",
-            line=1,
-            column=error.column,
-            hint=error.hint,
-            text=error.text or spec.resreq,
-        )
+        if application.resreq and _fits(spec.resreq, below, config.types):
+            return _refusal(error, application.resreq, application.name)
+        return _refusal(error, spec.resreq)
     tasks = _tasks(spec.tasks, need)
     if isinstance(tasks, Rejection):
         return tasks
     return structs.replace(spec, resreq=resreq, need=need, tasks=tasks)
+
+
+def _application(config: Config, name: str) -> ApplicationConfig | Rejection:
+    """The profile that a job names, an empty one where it names none."""
+    found = config.application(name) if name else ApplicationConfig(name="")
+    if found is not None:
+        return found
+    known = [one.name for one in config.applications]
+    near = nearest(name, known)
+    here = f"application profiles here: {', '.join(known)}" if known else "there are none here"
+    return Rejection(
+        code="unknown_application",
+        message=f"{name}: No such application profile.",
+        field="application",
+        hint=f"did you mean '{near}'?" if near else here,
+    )
+
+
+def _fits(job: str, queue: str, declared: tuple[TypeConfig, ...]) -> bool:
+    """Whether a job would be taken without its application profile."""
+    try:
+        resolved(job, "", queue, declared)
+    except ResreqError:
+        return False
+    return True
+
+
+def _refusal(error: ResreqError, text: str, application: str = "") -> Rejection:
+    """What is wrong with a job's requirement, or with that of its application profile."""
+    whose = f" of the application profile {application}" if application else ""
+    return Rejection(
+        code=f"resreq_{error.code}",
+        message=f"Bad resource requirement{whose}: {error.message}",
+        field="application" if application else "resreq",
+        line=1,
+        column=error.column,
+        hint=error.hint,
+        text=error.text or text,
+    )
 
 
 @lru_cache(maxsize=4_096)
@@ -72,11 +110,15 @@ def _conflict(message: str) -> Rejection:
 
 
 @lru_cache(maxsize=65_536)
-def resolved(job: str, queue: str, declared: tuple[TypeConfig, ...]) -> tuple[str, Need]:
-    """Canonical text and resolved form of a job's requirement merged with its queue's (LSF 10.1,
-    "How resource requirements are resolved"); raises ResreqError."""
+def resolved(
+    job: str, application: str, queue: str, declared: tuple[TypeConfig, ...]
+) -> tuple[str, Need]:
+    """Canonical text and resolved form of a job's requirement over its application profile's and
+    its queue's (LSF 10.1, "How resource requirements are resolved"); raises ResreqError."""
     types = site_types(declared)
-    made = merge_levels(job=_read(job), queue=_read(queue), types=types)
+    made = merge_levels(
+        job=_read(job), application=_read(application), queue=_read(queue), types=types
+    )
     if made is None:
         return "", Need()
     return canonical(made), resolve(made, types=types)

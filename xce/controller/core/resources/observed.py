@@ -1,9 +1,10 @@
 """Which reported values decisions look at, and which of them moved enough to be written down.
 
-Only columns that a queue, a policy or waiting work names are carried by ticks; where nothing is
-named there are none. What hosts have as counters is known without reports, so that only the policy
-makes ticks carry it. A value is told again when it left the dead band around the one that the
-state has, and told as unknown when it went stale: what the state has is what is known.
+Only columns that a queue, an application profile, a policy or waiting work names are carried by
+ticks; where nothing is named there are none. What hosts have as counters is known without
+reports, so that only the policy makes ticks carry it. A value is told again when it left the dead
+band around the one that the state has, and told as unknown when it went stale: what the state has
+is what is known.
 """
 
 from collections.abc import Mapping
@@ -33,8 +34,12 @@ def named_columns(state: State) -> tuple[str, ...]:
     """The reported types that somebody looks at, sorted."""
     config = state.config
     words = dict.fromkeys(config.observe)
-    for queue in config.queues:
-        words.update(dict.fromkeys(_named_by_text(queue.default_resreq)))
+    levels = (
+        *(queue.default_resreq for queue in config.queues),
+        *(application.resreq for application in config.applications),
+    )
+    for text in levels:
+        words.update(dict.fromkeys(_named_by_text(text)))
     for spec in state.index.waiting_specs:
         words.update(dict.fromkeys(_named_by_need(state.specs[spec].need)))
     types = site_types(config.types)

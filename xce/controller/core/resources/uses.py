@@ -1,8 +1,9 @@
 """Who uses a resource type: what stands in the way of taking it away or changing what it means.
 
 Uses are found in the requirements of work that has not ended, in claims and their templates, in
-what hosts have, in pools, in queues and in other types. A word in an expression counts as a use of
-the type of that name, also where it might be a value: refusing once too often does no harm.
+what hosts have, in pools, queues, application profiles and other types. A word in an expression
+counts as a use of the type of that name, also where it might be a value: refusing once too often
+does no harm.
 """
 
 import re
@@ -98,6 +99,9 @@ def _config(config: Config, name: str) -> Iterator[str]:
     for queue in config.queues:
         if name in words_of(queue.default_resreq):
             yield f"queue {queue.name}"
+    for application in config.applications:
+        if name in words_of(application.resreq):
+            yield f"application profile {application.name}"
     for own in config.types:
         if own.draws_on == name:
             yield f"type {own.name}"
