@@ -14,7 +14,9 @@ from tests.resreq.cases import load
 from xce.resreq.options.script import Reading, read_script
 
 EXPECTED = Path(__file__).parent / "expected" / "scripts.txt"
-HONOURED = set("-J -n -R -gpu -q -app -o -e -i -H -K -sp -env -cwd".split())
+HONOURED = {
+    "-J", "-n", "-R", "-gpu", "-q", "-app", "-o", "-e", "-i", "-H", "-K", "-sp", "-env", "-cwd",
+}  # fmt: skip
 
 
 class Expected(Struct):
