@@ -184,6 +184,13 @@ def test_what_a_file_says_of_a_real_host_goes_over_what_is_measured() -> None:
             ),
         ),
         (
+            '[[queues]]\nname = "normal"\nresreq = "span[hosts=2]"\n',
+            (
+                "3:1: queues[0].resreq: expected a resource requirement; "
+                "column 12 of it: span[hosts=] is 1 or -1, not 2"
+            ),
+        ),
+        (
             '[policies]\nhost_grace = "60"\n',
             "2:1: policies.host_grace: expected a duration like 90s, 10m or 2h",
         ),

@@ -194,7 +194,7 @@ QUEUE = {
     "description": Field(kind=TEXT, to="description", about="for people"),
     "open": Field(kind=FLAG, to="open", about="whether it takes submissions"),
     "active": Field(kind=FLAG, to="active", about="whether its jobs are placed"),
-    "resreq": Field(kind=TEXT, to="default_resreq", about="for jobs without one of their own"),
+    "resreq": Field(kind=RESREQ, to="default_resreq", about="for jobs without one of their own"),
 }
 APPLICATION = {
     "name": Field(kind=NAME, to="name", needed=True, about="the application profile's name"),
