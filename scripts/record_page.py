@@ -1,4 +1,4 @@
-"""The page about records: kinds, versions and fields, drawn from `xce/model/records.py`."""
+"""The page about records: kinds, versions and fields, drawn from `xce/model/records/`."""
 
 import re
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ _PARTS: tuple[type[Struct], ...] = (
 
 _HEAD = """# Records
 
-Made from `xce/model/records.py`; do not edit by hand.
+Made from `xce/model/records/`; do not edit by hand.
 
 Every record has `lsn, epoch, at_us, kind, v, cause, actor, entities, body, hash`. The body
 holds the facts below in this order and ends with `then`: every change that follows, as

@@ -13,7 +13,7 @@ from xce.controller.core.deciders import clock as decide_clock
 from xce.controller.core.deciders import hosts as decide_hosts
 from xce.controller.core.deciders import plan as decide_plan
 from xce.controller.core.deciders import reports as decide_reports
-from xce.controller.core.fold.indexes import Indexes
+from xce.controller.core.fold.timers import Timers
 from xce.controller.core.life import draft, ends, starts
 from xce.controller.core.life.draft import Draft
 from xce.controller.core.orders import wanted
@@ -154,21 +154,21 @@ def attempts_are_reused() -> Iterator[None]:
 @contextmanager
 def timers_come_early() -> Iterator[None]:
     """Timers are taken out a minute before their time, and so are lost."""
-    own = Indexes.due
+    own = Timers.due
 
-    def early(self: Indexes, now_us: int, limit: int = 256) -> list[Any]:
+    def early(self: Timers, now_us: int, limit: int = 256) -> list[Any]:
         return list(own(self, now_us + 60_000_000, limit))
 
-    with swapped(Indexes, "due", early):
+    with swapped(Timers, "due", early):
         yield
 
 
 @contextmanager
 def timers_act_twice() -> Iterator[None]:
     """Each timer comes twice, and a deadline is not looked at again before it acts."""
-    own = Indexes.due
+    own = Timers.due
 
-    def due(self: Indexes, now_us: int, limit: int = 256) -> list[Any]:
+    def due(self: Timers, now_us: int, limit: int = 256) -> list[Any]:
         return [timer for timer in own(self, now_us, limit) for _ in range(2)]
 
     def start_timer(one: Draft, number: int) -> None:
@@ -178,7 +178,7 @@ def timers_act_twice() -> Iterator[None]:
             one.open(StartFailed(start=number, reason="barrier_timeout", missing=()), [])
             starts._retry_group(one, start.group, "barrier_timeout", 1)
 
-    with swapped(Indexes, "due", due), swapped(decide_clock, "_start", start_timer):
+    with swapped(Timers, "due", due), swapped(decide_clock, "_start", start_timer):
         yield
 
 

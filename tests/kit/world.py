@@ -215,7 +215,7 @@ class World:
             self.cutter.begin()
 
     def _timer_due(self) -> bool:
-        due_us = self.state.index.next_due_us()
+        due_us = self.state.index.timers.next_due_us()
         return due_us is not None and due_us <= self.now_us
 
     # -- time ----------------------------------------------------------------------------------
@@ -231,7 +231,7 @@ class World:
 
     def advance(self, until_us: int) -> bool:
         """The next thing that happens up to `until_us`; False when there is none."""
-        timer_us = None if self.leaderless else self.state.index.next_due_us()
+        timer_us = None if self.leaderless else self.state.index.timers.next_due_us()
         times = [self._heap[0][0]] if self._heap else []
         times += [timer_us] if timer_us is not None else []
         if not self.leaderless and self.sessions.wanted():

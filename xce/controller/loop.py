@@ -292,7 +292,7 @@ class Controller:
         self._wake.clear()
         if self._inbox or self._stopping or self._cutter.under_way:
             return
-        due_us = self.state.index.next_due_us()
+        due_us = self.state.index.timers.next_due_us()
         wait_s = IDLE_S
         if due_us is not None:
             wait_s = min(wait_s, max(0.0, (due_us - self.clock.now_us()) / 1_000_000))
@@ -312,7 +312,7 @@ class Controller:
             joining = {one.host for one in commands if isinstance(one, RegisterHost)}
             commands += self.hosts.silent(now_us, joining)
             commands += self._observing.due(now_us)
-        due_us = self.state.index.next_due_us()
+        due_us = self.state.index.timers.next_due_us()
         if not commands and not (due_us is not None and due_us <= now_us):
             if self._cutter.under_way:
                 await self._write(Step(records=(), blobs={}, answers=()), [])

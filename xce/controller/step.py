@@ -39,7 +39,7 @@ def decide_all(state: State, commands: Sequence[Command], now_us: int) -> Step:
     leading = any(isinstance(command, StartLeading) for command in commands)
     timers = [
         TimerDue(actor=CONTROLLER, what=what, key=key)
-        for _, what, key in ([] if leading else state.index.due(now_us))
+        for _, what, key in ([] if leading else state.index.timers.due(now_us))
     ]
     records: list[Record] = []
     blobs: dict[str, bytes] = {}

@@ -10,12 +10,14 @@ from typing import Any
 from msgspec import Struct
 
 from xce.controller.core import commands as c
+from xce.controller.core.deciders.asked.hold import hold_job
+from xce.controller.core.deciders.asked.kill import kill
+from xce.controller.core.deciders.asked.submit import submit_group, submit_job
 from xce.controller.core.deciders.clock import timer_due
 from xce.controller.core.deciders.hosts import host_event, register_host
 from xce.controller.core.deciders.log import end_session, load_config, note_cut, start_leading
 from xce.controller.core.deciders.plan import commit_plan
 from xce.controller.core.deciders.reports import take_report
-from xce.controller.core.deciders.users import hold_job, kill, submit_group, submit_job
 from xce.controller.core.fold.state import State
 from xce.controller.core.life.draft import Draft
 from xce.controller.core.resources.decide import add_pool, add_type, remove_resource, take_tick

@@ -5,10 +5,11 @@ They are what keeps work from growing with what it does not touch: who is pendin
 a host, who holds an instance, how much of a counter is used, which deadline comes next.
 """
 
-from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
+from xce.controller.core.fold.interned import Interned
 from xce.controller.core.fold.shape import Shape
+from xce.controller.core.fold.timers import Timers
 from xce.controller.core.fold.waiting import Waiting
 from xce.controller.core.resources.lending import delays_us, fall_times_us, is_watched
 from xce.model.group import Group
@@ -19,7 +20,6 @@ from xce.scheduler.order import order_key
 if TYPE_CHECKING:
     from xce.controller.core.fold.state import Key, State
 
-Timer = tuple[int, str, int]
 _NONE = object()
 
 
@@ -34,7 +34,8 @@ class Indexes:
         self.ports: dict[str, dict[int, None]] = {}
         self.unfit: dict[str, None] = {}
         self.shapes: dict[int, Shape] = {}
-        self.users: dict[str, int] = {}
+        self._interned = Interned(state)
+        self.users = self._interned.users
         self.inventory = 0
         self.live_launches: dict[str, dict[int, None]] = {}
         self.live_attachments: dict[str, dict[int, None]] = {}
@@ -53,7 +54,7 @@ class Indexes:
         self._trial: dict[str, int] | None = None
         self._before = (0, 0)
         self._ranks: dict[str, int] = {}
-        self._timers: list[Timer] = []
+        self.timers = Timers()
         self._hooks = {
             "job": self._job,
             "group": self._group,
@@ -93,23 +94,9 @@ class Indexes:
         self.freed, self.waits = self._before
         self._trial, self._touched = None, {}
 
-    # -- timers ------------------------------------------------------------------------------
-    def due(self, now_us: int, limit: int = 256) -> list[Timer]:
-        """Take out the timers whose time has come, in order; decide re-checks each of them."""
-        found: list[Timer] = []
-        while self._timers and self._timers[0][0] <= now_us and len(found) < limit:
-            timer = heappop(self._timers)
-            if not found or found[-1] != timer:
-                found.append(timer)
-        return found
-
-    def next_due_us(self) -> int | None:
-        """When the next timer is due."""
-        return self._timers[0][0] if self._timers else None
-
     def _timer(self, at_us: int, what: str, key: int) -> None:
         if self._trial is None:
-            heappush(self._timers, (at_us, what, key))
+            self.timers.set(at_us, what, key)
 
     # -- one hook per table --------------------------------------------------------------------
     def _job(self, key: Any, old: Any, new: Any) -> None:
@@ -256,33 +243,9 @@ class Indexes:
         self.freed += 1
 
     def _count_user(self, old: Any, new: Any) -> None:
-        """Who names a spec; what nobody names is forgotten, with the texts that it alone names.
-        Within a trial nothing is: the trial is put back."""
-        before = old.spec if old is not None else ""
-        after = new.spec if new is not None else ""
-        if before == after or self._trial is not None:
-            return
-        if after:
-            self._more(after)
-        if before:
-            self._less(before)
-
-    def _more(self, name: str) -> None:
-        self.users[name] = self.users.get(name, 0) + 1
-        spec = self._state.specs.get(name)
-        if self.users[name] == 1 and spec is not None:
-            for text in filter(None, (spec.script, spec.environment)):
-                self._more(text)
-
-    def _less(self, name: str) -> None:
-        self.users[name] -= 1
-        if self.users[name]:
-            return
-        del self.users[name]
-        spec = self._state.specs.get(name)
-        for text in filter(None, (spec.script, spec.environment)) if spec is not None else ():
-            self._less(text)
-        self._state.forget(name)
+        """Who names a spec. Within a trial nothing is counted: the trial is put back."""
+        if self._trial is None:
+            self._interned.renamed(old.spec if old is not None else "", new.spec if new else "")
 
     def _back_off(self, who: tuple[str, int], backs_off: bool) -> None:
         if backs_off:

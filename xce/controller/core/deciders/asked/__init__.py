@@ -1,0 +1,1 @@
+"""What users ask, one room per kind of asking. Their mistakes are Rejections."""

@@ -1,0 +1,143 @@
+"""Submitting: a job or a gang is accepted whole, or told what is wrong with it."""
+
+from hashlib import blake2b
+from typing import Any
+
+from msgspec import structs
+
+from xce.controller.core import commands as c
+from xce.controller.core.deciders.asked.authority import owner_of, queue_of
+from xce.controller.core.deciders.limits import check_gang, check_spec
+from xce.controller.core.deciders.requirements import resolve_spec
+from xce.controller.core.fold.state import group_blob, spec_blob
+from xce.controller.core.life.draft import Draft
+from xce.model.config import QueueConfig
+from xce.model.group import RoleSpec
+from xce.model.ids import group_text, job_text
+from xce.model.job import Spec
+from xce.model.records import (
+    GroupSubmitted,
+    JobSubmitted,
+    RoleSpan,
+)
+
+Answer = tuple[dict[str, Any], dict[str, bytes]]
+
+
+def blob_name(blob: bytes) -> str:
+    """The hash under which a blob is interned."""
+    return blake2b(blob, digest_size=16).hexdigest()
+
+
+def submit_job(draft: Draft, command: c.SubmitJob) -> c.Rejection | Answer:
+    """Accept a job, or say what is wrong with it."""
+    state = draft.state
+    queue = queue_of(state, command.queue)
+    owner = owner_of(state, command.actor, command.owner)
+    if isinstance(queue, c.Rejection):
+        return queue
+    if isinstance(owner, c.Rejection):
+        return owner
+    spec = check_spec(state.config, command.spec) or resolve_spec(state.config, command.spec, queue)
+    if isinstance(spec, c.Rejection):
+        return spec
+    blob = spec_blob(spec)
+    name = blob_name(blob)
+    key = state.last("job") + 1
+    priority = command.priority if command.priority >= 0 else state.config.priority_default
+    facts = JobSubmitted(
+        job=key,
+        spec=name,
+        owner=owner,
+        queue=queue.name,
+        priority=priority,
+        name=spec.name,
+        asked=_written(command.spec, spec),
+        held=command.held,
+    )
+    state.intern(name, blob)
+    draft.open(facts, [job_text(key)])
+    if command.held:
+        draft.fire("job", key, "hold")
+    answer = {
+        "job": job_text(key),
+        "queue": queue.name,
+        "default_queue": not command.queue,
+        "state": "HELD" if command.held else "PENDING",
+    }
+    return answer, {name: blob, **command.blobs}
+
+
+def submit_group(draft: Draft, command: c.SubmitGroup) -> c.Rejection | Answer:
+    """Accept a gang whole, or say what is wrong with it."""
+    state = draft.state
+    queue = queue_of(state, command.spec.queue)
+    owner = owner_of(state, command.actor, command.owner)
+    if isinstance(queue, c.Rejection):
+        return queue
+    if isinstance(owner, c.Rejection):
+        return owner
+    wrong = check_gang(state.config, command.spec)
+    if wrong is not None:
+        return wrong
+    specs: list[Spec] = []
+    for role, member in zip(command.spec.roles, command.member_specs, strict=True):
+        spec = check_spec(state.config, member) or resolve_spec(state.config, member, queue)
+        if isinstance(spec, c.Rejection):
+            return structs.replace(spec, field=f"roles[{role.name}].{spec.field}")
+        specs.append(spec)
+    return _write_group(draft, command, (queue, owner), specs)
+
+
+def _write_group(
+    draft: Draft, command: c.SubmitGroup, place: tuple[QueueConfig, int], specs: list[Spec]
+) -> Answer:
+    state, (queue, owner) = draft.state, place
+    members = {blob_name(blob): blob for blob in map(spec_blob, specs)}
+    names = [blob_name(spec_blob(spec)) for spec in specs]
+    roles = tuple(
+        structs.replace(role, member_spec=name)
+        for role, name in zip(command.spec.roles, names, strict=True)
+    )
+    manifest = group_blob(structs.replace(command.spec, queue=queue.name, roles=roles))
+    blobs = {**members, blob_name(manifest): manifest}
+    for name, blob in blobs.items():
+        state.intern(name, blob)
+    number = state.last("group") + 1
+    given = command.spec.priority
+    facts = GroupSubmitted(
+        group=number,
+        name=command.spec.name,
+        spec=blob_name(manifest),
+        owner=owner,
+        queue=queue.name,
+        priority=given if given >= 0 else state.config.priority_default,
+        roles=_spans(roles, state.last("job") + 1),
+        member_specs=tuple(names),
+        asked=tuple(
+            _written(written, spec)
+            for written, spec in zip(command.member_specs, specs, strict=True)
+        ),
+    )
+    jobs = [
+        job_text(key)
+        for span in facts.roles
+        for key in range(span.first_job, span.first_job + span.count)
+    ]
+    draft.open(facts, [group_text(number), *jobs])
+    draft.fire("group", number, "seal")
+    answer = {"group": group_text(number), "queue": queue.name, "jobs": jobs}
+    return answer, {**blobs, **command.blobs}
+
+
+def _written(asked: Spec, resolved: Spec) -> str:
+    """The requirement as its user wrote it, where the spec's canonical text is another."""
+    return asked.resreq if asked.resreq != resolved.resreq else ""
+
+
+def _spans(roles: tuple[RoleSpec, ...], first: int) -> tuple[RoleSpan, ...]:
+    spans = []
+    for role in roles:
+        spans.append(RoleSpan(role.name, first, role.count))
+        first += role.count
+    return tuple(spans)

@@ -1,0 +1,67 @@
+"""Records of what users ask."""
+
+from msgspec import Struct
+
+from xce.model.records.form import Body
+
+
+class JobSubmitted(Body, frozen=True, gc=False, kw_only=True):
+    """A job was accepted. `array` is the index text, "" for a plain job; `asked` the requirement
+    as it was written, where it is not the canonical one that the spec holds."""
+
+    job: int
+    array: str = ""
+    spec: str
+    owner: int
+    queue: str
+    priority: int
+    after: str = ""
+    name: str = ""
+    asked: str = ""
+    held: bool = False
+
+
+class RoleSpan(Struct, frozen=True, gc=False, array_like=True):
+    """The members of one role: `count` jobs from `first_job` on, ranks 0 .. count-1."""
+
+    name: str
+    first_job: int
+    count: int
+
+
+class GroupSubmitted(Body, frozen=True, gc=False, kw_only=True):
+    """A gang was accepted whole; its members are named by role, first job and count. `asked`
+    holds each role's requirement as it was written, where it is not the canonical one."""
+
+    group: int
+    name: str
+    spec: str
+    owner: int
+    queue: str
+    priority: int
+    roles: tuple[RoleSpan, ...]
+    member_specs: tuple[str, ...]
+    asked: tuple[str, ...] = ()
+
+
+class GroupSealed(Body, frozen=True, gc=False, kw_only=True):
+    """A group that was built up takes no more members."""
+
+    group: int
+
+
+class JobChanged(Body, frozen=True, gc=False, kw_only=True):
+    """One field of a job was changed on request (hold and its end among them)."""
+
+    job: int
+    field: str
+    new: str
+
+
+class KillAsked(Body, frozen=True, gc=False, kw_only=True):
+    """A user, an operator or a rule asked that a job or a group end."""
+
+    job: int = 0
+    group: int = 0
+    reason: str = "user"
+    signal: str = ""

@@ -1,0 +1,39 @@
+"""Records of hosts and of what is on them."""
+
+from xce.model.host import HostFacts
+from xce.model.records.form import Body
+
+
+class HostRegistered(Body, frozen=True, gc=False, kw_only=True):
+    """A host joined (again): facts, boot id and the incarnation it got."""
+
+    host: str
+    incarnation: int
+    boot_id: str
+    facts: HostFacts
+    agent: str = ""
+
+
+class HostReconciled(Body, frozen=True, gc=False, kw_only=True):
+    """A host listed its launches and attachments in this epoch."""
+
+    host: str
+    incarnation: int
+    launches: tuple[int, ...]
+    attachments: tuple[int, ...]
+
+
+class HostChanged(Body, frozen=True, gc=False, kw_only=True):
+    """A host's liveness or admin state moved; `why` is for people."""
+
+    host: str
+    event: str
+    why: str = ""
+
+
+class InstanceChanged(Body, frozen=True, gc=False, kw_only=True):
+    """An instance's state moved; `why` is for people."""
+
+    instance: str
+    event: str
+    why: str = ""
