@@ -47,11 +47,11 @@ def test_the_first_schema_is_upgraded_on_demand_and_keeps_its_rows(engine: sa.En
     at(engine, "0001")
     with engine.begin() as connection:
         connection.execute(sa.insert(schema.BLOB).values(name="b1", body=b"kept"))
-    with pytest.raises(LogUnfit, match="schema 0001, this version of XCE needs 0002"):
+    with pytest.raises(LogUnfit, match="schema 0001, this version of XCE needs 0003"):
         bring_up(engine, upgrade=False)
     bring_up(engine, upgrade=True)
     with engine.connect() as connection:
-        assert schema_version(connection) == "0002"
+        assert schema_version(connection) == "0003"
         assert connection.execute(sa.select(schema.BLOB.c.body)).scalar() == b"kept"
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         assert compare_metadata(context, schema.METADATA) == []

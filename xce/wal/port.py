@@ -50,6 +50,9 @@ CUT_KINDS = (
     "reservation",
     "timer",
     "observed",
+    "job_array",
+    "job_group",
+    "share",
 )
 """Kinds of entities that cuts hold, one table each."""
 

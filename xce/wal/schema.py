@@ -21,7 +21,7 @@ from sqlalchemy.dialects.postgresql import TEXT as PG_TEXT
 
 from xce.wal.port import CUT_KINDS
 
-VERSION = "0002"
+VERSION = "0003"
 APPLICATION_ID = 0x58434531
 """`XCE1`: how a SQLite file says that it is ours."""
 
