@@ -13,7 +13,7 @@ IMPURE = {
     "urllib", "logging", "subprocess", "signal", "sqlite3", "sqlalchemy", "psycopg", "fastapi",
 }  # fmt: skip
 VAGUE = re.compile(r"^(utils?|common|helpers?|misc|managers?|handlers?|stuff)\.py$")
-CROWDED = {"xce/model": 13}
+CROWDED = {"xce/model": 12}
 """Rooms beyond twelve files, which is where a room is usually two: they may shrink, not grow."""
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b|NotImplementedError")
 

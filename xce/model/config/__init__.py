@@ -1,0 +1,21 @@
+"""The configuration: what `xce.toml` says, as frozen values that records carry.
+
+`queue.py` has queues and application profiles, `types.py` resource types and pools, `timing.py`
+durations and how retries grow, `site.py` the whole. A field that has a default folds old logs.
+"""
+
+from xce.model.config.queue import ApplicationConfig, QueueConfig
+from xce.model.config.site import Config
+from xce.model.config.timing import SECOND_US, RetryConfig, grown_us
+from xce.model.config.types import PoolConfig, TypeConfig
+
+__all__ = [
+    "SECOND_US",
+    "ApplicationConfig",
+    "Config",
+    "PoolConfig",
+    "QueueConfig",
+    "RetryConfig",
+    "TypeConfig",
+    "grown_us",
+]

@@ -1,0 +1,48 @@
+"""Everything that decisions read from the site's settings, as the log holds it.
+
+`xce.toml` is imported as a `ConfigLoaded` record; from then on the log wins. All durations are
+microseconds. Emulated hosts (`[emulate]`) are not part of it: they say how `xce up` starts
+agents, not what the controller decides.
+"""
+
+from msgspec import Struct
+
+from xce.model.config.queue import ApplicationConfig, QueueConfig
+from xce.model.config.timing import SECOND_US, RetryConfig
+from xce.model.config.types import PoolConfig, TypeConfig
+
+
+class Config(Struct, frozen=True, gc=False, kw_only=True):
+    """Everything that decisions read from the site's settings. `types_removed` names types of the
+    file that were taken away at run time; `observe` the reported values that ticks always carry;
+    `tick_interval_us` 0 means no ticks."""
+
+    cluster: str = "cluster"
+    levels: tuple[str, ...] = ("host",)
+    queues: tuple[QueueConfig, ...] = (QueueConfig(name="normal", description="the default queue"),)
+    default_queue: str = "normal"
+    applications: tuple[ApplicationConfig, ...] = ()
+    types: tuple[TypeConfig, ...] = ()
+    pools: tuple[PoolConfig, ...] = ()
+    types_removed: tuple[str, ...] = ()
+    observe: tuple[str, ...] = ()
+    operators: tuple[int, ...] = ()
+    allow_root: bool = False
+    suspect_after_us: int = 15 * SECOND_US
+    host_grace_us: int = 60 * SECOND_US
+    barrier_timeout_us: int = 60 * SECOND_US
+    ready_timeout_us: int = 300 * SECOND_US
+    kill_grace_us: int = 10 * SECOND_US
+    clean_period_us: int = 3600 * SECOND_US
+    failure_window_us: int = SECOND_US
+    start_retries: RetryConfig = RetryConfig()
+    priority_default: int = 50
+    tick_interval_us: int = 5 * SECOND_US
+
+    def queue(self, name: str) -> QueueConfig | None:
+        """The queue of that name."""
+        return next((queue for queue in self.queues if queue.name == name), None)
+
+    def application(self, name: str) -> ApplicationConfig | None:
+        """The application profile of that name."""
+        return next((one for one in self.applications if one.name == name), None)
