@@ -62,6 +62,23 @@ def test_records_read_back_as_bytes_fold_to_the_live_state_at_every_commit(seed:
     assert compared > 20
 
 
+def test_what_decide_tried_and_kept_derives_what_applied_records_derive(rich: World) -> None:
+    """The live state was never applied to, only tried and kept."""
+    other, live = State(), rich.state
+    log = rich.writer.log
+    for row in rich.store.rows:
+        record = codec.decode(row)
+        for name, blob in log.blobs(blob_names(record)).items():
+            other.intern(name, blob)
+        apply(other, record)
+    assert live.epoch == 1, "a second leader would have begun from a fold"
+    assert other.index.version == live.index.version
+    assert (other.index.users, set(other.specs)) == (live.index.users, set(live.specs))
+    assert (other.index.freed, other.index.waits) == (live.index.freed, live.index.waits)
+    assert other.index.timers.next_due_us() is not None
+    assert other.changed.keys() >= live.changed.keys()
+
+
 def test_a_record_that_is_encoded_and_decoded_is_encoded_the_same(rich: World) -> None:
     for row in rich.store.rows:
         again = codec.encode(codec.decode(row), _before(rich, row.lsn))

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from msgspec import Struct, structs
 
 from xce.controller.core.commands import Command, Rejection, Request, StartLeading, TimerDue
-from xce.controller.core.decide import Outcome, decide
-from xce.controller.core.fold.apply import apply
+from xce.controller.core.decide import Outcome, decide_and_apply
 from xce.controller.core.fold.state import State
 from xce.model.actor import CONTROLLER
 from xce.model.records import Record
@@ -46,17 +45,13 @@ def decide_all(state: State, commands: Sequence[Command], now_us: int) -> Step:
     answers: list[Answer] = []
     answered: dict[tuple[int, str], tuple[str, Outcome]] = {}
     for command in (*timers, *commands):
-        answer = decide(state, _seen_here(command, answered), now_us)
+        answer = decide_and_apply(state, _seen_here(command, answered), now_us)
         answers.append(answer)
         if isinstance(answer, Outcome):
             request = getattr(command, "request", None)
             if isinstance(request, Request) and request.key:
                 answered[command.actor.uid, request.key] = (request.digest, answer)
-            for name, blob in answer.blobs.items():
-                blobs[name] = blob
-                state.intern(name, blob)
-            for record in answer.records:
-                apply(state, record)
+            blobs.update(answer.blobs)
             records.extend(answer.records)
     return Step(
         records=tuple(records),

@@ -66,6 +66,30 @@ def decide(state: State, command: c.Command, now_us: int) -> Outcome | c.Rejecti
     Gives a Rejection for the asker's mistakes. Raises IllegalTransition or AssertionError only
     for a bug: then nothing may be written and the process must stop.
     """
+    early = _early(command)
+    if early is not None:
+        return early
+    with state.trial():
+        return _decided(state, command, now_us)
+
+
+def decide_and_apply(state: State, command: c.Command, now_us: int) -> Outcome | c.Rejection:
+    """`decide`, and then `apply` of each record, in one go: what decide tried is kept, since it
+    was tried by the very functions that apply uses. A Rejection leaves `state` as it was."""
+    early = _early(command)
+    if early is not None:
+        return early
+    with state.trial() as trial:
+        outcome = _decided(state, command, now_us)
+        if isinstance(outcome, Outcome):
+            for name, blob in outcome.blobs.items():
+                state.intern(name, blob)
+            trial.keep()
+    return outcome
+
+
+def _early(command: c.Command) -> Outcome | c.Rejection | None:
+    """What can be said without a look at the state."""
     request = getattr(command, "request", None)
     if request is not None and request.key:
         repeated = _repeated(request)
@@ -73,13 +97,16 @@ def decide(state: State, command: c.Command, now_us: int) -> Outcome | c.Rejecti
             return repeated
     if isinstance(command, _INTERNAL) and command.actor.kind != SYSTEM:
         return c.Rejection(code="not_allowed", message="only the controller itself may ask that")
-    with state.trial():
-        draft = Draft(state, command.actor, now_us, _cause(command))
-        result = _DECIDERS[type(command)](draft, command)
-        if isinstance(result, c.Rejection):
-            return result
-        body, blobs = result
-        return Outcome(records=tuple(draft.close()), blobs=blobs, body=body)
+    return None
+
+
+def _decided(state: State, command: c.Command, now_us: int) -> Outcome | c.Rejection:
+    draft = Draft(state, command.actor, now_us, _cause(command))
+    result = _DECIDERS[type(command)](draft, command)
+    if isinstance(result, c.Rejection):
+        return result
+    body, blobs = result
+    return Outcome(records=tuple(draft.close()), blobs=blobs, body=body)
 
 
 def _cause(command: c.Command) -> str:

@@ -5,6 +5,7 @@ They are what keeps work from growing with what it does not touch: who is pendin
 a host, who holds an instance, how much of a counter is used, which deadline comes next.
 """
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from xce.controller.core.fold.interned import Interned
@@ -53,6 +54,7 @@ class Indexes:
         self._touched: dict[str, None] = {}
         self._trial: dict[str, int] | None = None
         self._before = (0, 0)
+        self._later: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
         self._ranks: dict[str, int] = {}
         self.timers = Timers()
         self._hooks = {
@@ -85,18 +87,28 @@ class Indexes:
         self._touched = {}
 
     def begin_trial(self) -> None:
-        """From here on versions are put back at the end and no timer is set."""
+        """From here on versions may be put back at the end; what cannot be put back waits."""
         self._trial, self._before = {}, (self.freed, self.waits)
+        self._later = []
 
-    def end_trial(self) -> None:
-        """Put the hosts' versions back; the tables are already as they were."""
-        self.version.update(self._trial or {})
-        self.freed, self.waits = self._before
-        self._trial, self._touched = None, {}
+    def end_trial(self, *, kept: bool) -> None:
+        """Put back the hosts' versions, or do what waited; the tables are already as they are to
+        be."""
+        assert self._trial is not None
+        versions, self._trial = self._trial, None
+        if kept:
+            for act, args in self._later:
+                act(*args)
+        else:
+            self.version.update(versions)
+            self.freed, self.waits = self._before
+        self._later, self._touched = [], {}
 
     def _timer(self, at_us: int, what: str, key: int) -> None:
         if self._trial is None:
             self.timers.set(at_us, what, key)
+        else:
+            self._later.append((self.timers.set, (at_us, what, key)))
 
     # -- one hook per table --------------------------------------------------------------------
     def _job(self, key: Any, old: Any, new: Any) -> None:
@@ -243,9 +255,15 @@ class Indexes:
         self.freed += 1
 
     def _count_user(self, old: Any, new: Any) -> None:
-        """Who names a spec. Within a trial nothing is counted: the trial is put back."""
+        """Who names a spec: what nobody names any more is forgotten, once the change stays."""
+        before = old.spec if old is not None else ""
+        after = new.spec if new is not None else ""
+        if before == after:
+            return
         if self._trial is None:
-            self._interned.renamed(old.spec if old is not None else "", new.spec if new else "")
+            self._interned.renamed(before, after)
+        else:
+            self._later.append((self._interned.renamed, (before, after)))
 
     def _back_off(self, who: tuple[str, int], backs_off: bool) -> None:
         if backs_off:

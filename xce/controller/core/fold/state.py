@@ -60,6 +60,17 @@ TABLES: dict[str, type[Struct]] = {
 STATE_FIELD = {"liveness": ("host", "liveness"), "admin": ("host", "admin")}
 
 
+class Trial:
+    """What becomes of a trial: nothing, unless it is kept."""
+
+    def __init__(self) -> None:
+        self.kept = False
+
+    def keep(self) -> None:
+        """What was changed is to stay."""
+        self.kept = True
+
+
 class State:
     """The fold of the log up to `lsn`."""
 
@@ -174,22 +185,29 @@ class State:
         self.index.note(what, key, old, entity)
 
     @contextmanager
-    def trial(self) -> Iterator[None]:
-        """Everything changed inside is put back at the end, whatever happens."""
+    def trial(self) -> Iterator["Trial"]:
+        """Everything changed inside is put back at the end, whatever happens, unless it ended well
+        and `keep` was called: then it stays, as if each record had been applied."""
         if self._undo is not None:
             raise AssertionError("a trial inside a trial")
         before = self.lsn, self.epoch, self.at_us
-        self._undo = []
+        undo = self._undo = []
         self.index.begin_trial()
+        trial = Trial()
         try:
-            yield
+            yield trial
+        except BaseException:
+            trial.kept = False
+            raise
         finally:
-            undo, self._undo = self._undo, []
-            for what, key, old in reversed(undo):
-                self.put(what, key, old)
+            if not trial.kept:
+                for what, key, old in reversed(undo.copy()):
+                    self.put(what, key, old)
+                self.lsn, self.epoch, self.at_us = before
             self._undo = None
-            self.index.end_trial()
-            self.lsn, self.epoch, self.at_us = before
+            if trial.kept:
+                self.changed.update(dict.fromkeys((what, key) for what, key, _ in undo))
+            self.index.end_trial(kept=trial.kept)
 
     def intern(self, name: str, text: bytes) -> None:
         """Keep a blob that records name by hash; typed blobs start with their type's tag."""
