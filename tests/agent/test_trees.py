@@ -207,6 +207,42 @@ def test_a_process_runs_on_the_processors_of_its_task(
     assert host.text() == f"[{mine}] {mine}\n"
 
 
+@pytest.mark.parametrize(
+    ("policy", "told"), [("localonly", "bind:0"), ("localprefer", "prefer:0"), ("", "default")]
+)
+def test_memory_comes_from_the_nodes_of_the_task(
+    host: Host, controller: FakeController, policy: str, told: str
+) -> None:
+    """Judged by the kernel: /proc/PID/numa_maps names the policy of the process's memory."""
+    if not Path("/proc/self/numa_maps").exists():
+        pytest.skip("this kernel knows no memory nodes")
+    host.start()
+    controller.await_report(Reconciled)
+    mine = str(max(os.sched_getaffinity(0)))
+    show = (
+        "maps = open('/proc/self/numa_maps').read().splitlines()\n"
+        "print({line.split()[1] for line in maps if 'stack' in line}.pop())"
+    )
+    line = f"n1 {mine} 0 {policy}" if policy else f"n1 {mine}"
+    env = bound(line, LSB_BIND_CPU_LIST=mine)
+    controller.go(1, host.task(sys.executable, "-I", "-S", "-c", show, env=env))
+    controller.await_report(Ended, 1)
+    assert host.text() == f"{told}\n"
+
+
+def test_memory_nodes_that_the_machine_does_not_have_bind_nothing(
+    host: Host, controller: FakeController
+) -> None:
+    host.start()
+    controller.await_report(Reconciled)
+    mine = str(max(os.sched_getaffinity(0)))
+    env = bound(f"n1 {mine} 900 localonly", LSB_BIND_CPU_LIST=mine)
+    show = "import os; print(os.environ['LSB_BIND_MEM_LIST'], len(bytearray(1 << 20)))"
+    controller.go(1, host.task(sys.executable, "-I", "-S", "-c", show, env=env))
+    controller.await_report(Ended, 1)
+    assert host.text() == "900 1048576\n"
+
+
 def test_processors_that_the_machine_does_not_have_bind_nothing(
     host: Host, controller: FakeController
 ) -> None:

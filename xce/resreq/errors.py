@@ -39,6 +39,8 @@ class Code(StrEnum):
     NOT_ORDERED = "not_ordered"
     NOT_SUPPORTED_HERE = "not_supported_here"
     OVER_QUEUE = "over_queue"
+    OUT_OF_RANGE = "out_of_range"
+    RANGE_SCOPE = "range_scope"
 
 
 LSF_TEXT: Mapping[Code, str] = MappingProxyType(
@@ -48,6 +50,11 @@ LSF_TEXT: Mapping[Code, str] = MappingProxyType(
         Code.NOT_STATIC: "Bad resource name",
         Code.NOT_CONSUMABLE: "Non-consumable resource in the RUSAGE section",
         Code.OVER_QUEUE: "Cannot exceed queue's resource reservation",
+        Code.OUT_OF_RANGE: (
+            "Error in rusage section: The merged job-level and application-level rusage value is "
+            "outside the range set by RESRSV_LIMIT"
+        ),
+        Code.RANGE_SCOPE: "Error in rusage section: RESRSV_LIMIT is set for another scope",
     }
 )
 

@@ -15,11 +15,9 @@ from msgspec import structs
 
 from xce.model.resources import BUILT_IN, ResourceType
 from xce.resreq import tree
-from xce.resreq.check import type_of
+from xce.resreq.allowed import Range, within_queue, within_ranges
 from xce.resreq.errors import Code, Remark, ResreqError
 from xce.resreq.parse import STRICT, Parsed, parse
-from xce.resreq.print import amount_text
-from xce.resreq.resolve import amount_in_base
 from xce.resreq.syntax.assemble import join_rusage, judge_span
 
 Types = Mapping[str, ResourceType]
@@ -108,17 +106,20 @@ def merge_levels(
     job: tree.Tree | None = None,
     application: tree.Tree | None = None,
     queue: tree.Tree | None = None,
+    ranges: Sequence[Range] = (),
     types: Types = BUILT_IN,
 ) -> tree.Tree | None:
-    """What counts for a job: None when no level asks for anything."""
+    """What counts for a job: None when no level asks for anything. `ranges` are those that the
+    queue lets its jobs reserve."""
     upper = job or application
     if isinstance(job, tree.Simple) and isinstance(application, tree.Simple):
         upper = _over(job, application)
     if upper is None:
         return queue
+    within_ranges(upper, ranges, types)
     if not isinstance(queue, tree.Simple):
         return upper
-    _within(upper, queue, types)
+    within_queue(upper, queue, ranges, types)
     if isinstance(upper, tree.Simple):
         # A job that asks for anything is not ordered by its queue.
         below = queue if job is None else _without_order(queue)
@@ -207,54 +208,3 @@ def _reserve_over(upper: tree.Reserve, lower: tree.Reserve | None) -> tree.Reser
         threshold=upper.threshold if upper.threshold is not None else lower.threshold,
         column=upper.column,
     )
-
-
-# --- the queue's reservation is a cap ---------------------------------------------------------
-
-
-def _within(upper: tree.Tree, queue: tree.Simple, types: Types) -> None:
-    """Of a built-in load index, no level may reserve more, or for longer, than its queue does.
-
-    With several alternatives in the queue, being within one of them is enough.
-    """
-    for simple in _simples(upper):
-        for usage in simple.rusage:
-            refusals = [_excess(usage, allowed, types) for allowed in queue.rusage]
-            if refusals and all(refusals) and refusals[0] is not None:
-                raise refusals[0]
-
-
-def _simples(made: tree.Tree) -> tuple[tree.Simple, ...]:
-    if isinstance(made, tree.Simple):
-        return (made,)
-    if isinstance(made, tree.Compound):
-        return tuple(term.simple for term in made.terms)
-    return tuple(simple for branch in made.branches for simple in _simples(branch.body))
-
-
-def _excess(usage: Usage, allowed: Usage, types: Types) -> ResreqError | None:
-    caps = {reserve.name: reserve for reserve in allowed}
-    for reserve in usage:
-        cap, type_ = caps.get(reserve.name), type_of(reserve.name, types)
-        if cap is None or type_ is None or type_.name not in BUILT_IN:
-            continue
-        most, mine = cap.phases[0], reserve.phases[0]
-        if amount_in_base(mine.amount, type_) > amount_in_base(most.amount, type_):
-            return _over_queue(reserve, f"the queue's {amount_text(most.amount)}")
-        if _time(reserve) > _time(cap) >= 0:
-            return _over_queue(reserve, "the time the queue reserves it for")
-    return None
-
-
-def _time(reserve: tree.Reserve) -> int:
-    """For how long all phases reserve; -1 where that is not said."""
-    spans = [phase.duration_us for phase in reserve.phases]
-    return sum(span for span in spans if span is not None) if None not in spans else -1
-
-
-def _over_queue(reserve: tree.Reserve, limit: str) -> ResreqError:
-    said = f"{reserve.name} exceeds {limit}"
-    return ResreqError(
-        Code.OVER_QUEUE, said, column=reserve.column, found=reserve.name,
-        hint="ask for less, or submit to another queue",
-    )  # fmt: skip

@@ -19,6 +19,9 @@ _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_SET_NO_NEW_PRIVS = 38
 _SYS_CLONE3 = 435
+_SYS_SET_MEMPOLICY = {"x86_64": 238, "aarch64": 237}
+_MEMORY_POLICIES = {"localprefer": 1, "localonly": 2}
+_NODES_MAX = 1024
 _CLONE_INTO_CGROUP = 0x200000000
 _CLONE_ARGS = 11
 _EXIT_SIGNAL, _CGROUP = 4, 10
@@ -108,3 +111,36 @@ def run_on(cpus: set[int]) -> None:
     does not have: then it stays where it is."""
     if cpus <= os.sched_getaffinity(0):
         os.sched_setaffinity(0, cpus)
+
+
+def remember_on(nodes: set[int], policy: str) -> None:
+    """Take memory from these nodes, only (`localonly`) or first (`localprefer`, which the kernel
+    does for one node: the lowest). set_mempolicy(2) outlives exec. Nodes that the machine does
+    not have, or a kernel without nodes, bind nothing."""
+    number = _SYS_SET_MEMPOLICY.get(os.uname().machine)
+    mode = _MEMORY_POLICIES.get(policy)
+    if number is None or mode is None or not nodes or max(nodes) >= _NODES_MAX:
+        return
+    chosen = nodes if policy == "localonly" else {min(nodes)}
+    mask = (ctypes.c_uint64 * (_NODES_MAX // 64))()
+    for node in chosen:
+        mask[node // 64] |= 1 << node % 64
+    if not _nodes_here() >= chosen:
+        return
+    long = ctypes.c_long
+    if _syscall(long(number), long(mode), ctypes.byref(mask), long(_NODES_MAX)) != 0:
+        raise OSError(ctypes.get_errno(), "set_mempolicy failed")
+
+
+def _nodes_here() -> set[int]:
+    """The memory nodes of this machine; none where the kernel knows none."""
+    try:
+        with open("/sys/devices/system/node/has_memory", encoding="ascii") as source:
+            text = source.read().strip()
+    except FileNotFoundError:
+        return set()
+    found: set[int] = set()
+    for part in filter(None, text.split(",")):
+        first, _, last = part.partition("-")
+        found.update(range(int(first), int(last or first) + 1))
+    return found

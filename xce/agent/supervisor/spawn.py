@@ -21,6 +21,7 @@ from xce.agent.supervisor.cgroup import Group
 from xce.agent.supervisor.tree import COOKIE
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_BOUND = ("LSB_BIND_CPU_LIST", "LSB_BIND_MEM_LIST", "LSB_BIND_MEM_POLICY")
 _CHANNEL = 3
 _SIGNALS = tuple(sorted(signal.valid_signals()))
 
@@ -257,17 +258,25 @@ def _furnish(recipe: Recipe, account: Account, index: int) -> tuple[list[str], d
 
 
 def _bind(task: dict[str, Any], index: int) -> dict[str, str]:
-    """The processors of the task, where each task has a process of its own, else those of all
-    tasks here; set, and told to the process."""
+    """The processors and memory nodes of the task, where each task has a process of its own, else
+    those of all tasks here; set, and told to the process."""
     env = task["env"]
     text = task.get("files", {}).get("LSB_AFFINITY_HOSTFILE") or env.get("XCE_AFFINITY_HOSTS", "")
     lines = [line.split() for line in text.splitlines()]
-    here = [words[1] for words in lines if words[0] == env.get("XCE_HOST")]
-    listed = here[index] if len(here) == task["processes"] else env.get("LSB_BIND_CPU_LIST", "")
-    if not listed:
+    here = [words[1:] for words in lines if words[0] == env.get("XCE_HOST")]
+    told = [env.get(name, "") for name in _BOUND]
+    if len(here) == task["processes"]:
+        told = (here[index] + ["", ""])[:3]
+    cpus, nodes, policy = told
+    if not cpus:
         return {}
-    kernel.run_on({int(number) for number in listed.split(",")})
-    return {"LSB_BIND_CPU_LIST": listed}
+    kernel.run_on(_numbers(cpus))
+    kernel.remember_on(_numbers(nodes), policy)
+    return {name: value for name, value in zip(_BOUND, told, strict=True) if value}
+
+
+def _numbers(listed: str) -> set[int]:
+    return {int(number) for number in listed.split(",") if number}
 
 
 def _open_files(task: dict[str, Any]) -> None:

@@ -4,7 +4,8 @@ from msgspec import Struct
 
 
 class QueueConfig(Struct, frozen=True, gc=False, kw_only=True):
-    """A queue: larger priority goes first. `open` takes submissions, `active` dispatches."""
+    """A queue: larger priority goes first. `open` takes submissions, `active` dispatches.
+    `reservation_ranges` is what its jobs may reserve (LSF: RESRSV_LIMIT), as it was written."""
 
     name: str
     priority: int = 30
@@ -12,6 +13,7 @@ class QueueConfig(Struct, frozen=True, gc=False, kw_only=True):
     open: bool = True
     active: bool = True
     default_resreq: str = ""
+    reservation_ranges: str = ""
 
 
 class ApplicationConfig(Struct, frozen=True, gc=False, kw_only=True):

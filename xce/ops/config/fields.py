@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from xce.model.config import PoolConfig
 from xce.model.units import UnitError, parse_duration, parse_size
+from xce.resreq.allowed import ranges_of
 from xce.resreq.errors import ResreqError
 from xce.resreq.parse import COMPAT, parse
 
@@ -102,6 +103,17 @@ def _requirement(value: Any) -> str:
     return text
 
 
+def _ranges(value: Any) -> str:
+    text = _text(value)
+    try:
+        ranges_of(text)
+    except ResreqError as error:
+        hint = f"; {error.hint}" if error.hint else ""
+        why = f"column {error.column} of it: {error.message}{hint}"
+        raise Unfit(f"ranges of reservations; {why}") from error
+    return text
+
+
 def _ports(value: Any) -> tuple[int, int]:
     good = isinstance(value, list) and len(value) == 2 and all(type(one) is int for one in value)
     if not good or not 0 < value[0] <= value[1] < 65536:
@@ -158,6 +170,7 @@ def pool_of(values: dict[str, Any]) -> PoolConfig:
 
 TEXT = Kind(word="text", read=_text)
 RESREQ = Kind(word="resource requirement", read=_requirement)
+RANGES = Kind(word="ranges of reservations", read=_ranges)
 NAME = Kind(word="name", read=_name)
 PATTERN = Kind(word="name, %d is its number", read=_pattern)
 NAMES = Kind(word="list of names", read=_names)
@@ -195,6 +208,9 @@ QUEUE = {
     "open": Field(kind=FLAG, to="open", about="whether it takes submissions"),
     "active": Field(kind=FLAG, to="active", about="whether its jobs are placed"),
     "resreq": Field(kind=RESREQ, to="default_resreq", about="for jobs without one of their own"),
+    "reservation_ranges": Field(
+        kind=RANGES, to="reservation_ranges", about="least and most of rusage[ ]: `mem=1GB,8GB`"
+    ),
 }
 APPLICATION = {
     "name": Field(kind=NAME, to="name", needed=True, about="the application profile's name"),

@@ -10,6 +10,7 @@ from xce.model.job import TASKS_MAX, Spec
 from xce.model.need import Need
 from xce.model.resources import site_types
 from xce.model.units import nearest
+from xce.resreq.allowed import ranges_of
 from xce.resreq.errors import ResreqError
 from xce.resreq.merge import merge_levels
 from xce.resreq.parse import COMPAT, parse
@@ -31,7 +32,7 @@ def resolve_spec(config: Config, spec: Spec, queue: QueueConfig) -> Spec | Rejec
     application = _application(config, spec.application)
     if isinstance(application, Rejection):
         return application
-    below = queue.default_resreq
+    below = (queue.default_resreq, queue.reservation_ranges)
     try:
         resreq, need = resolved(spec.resreq, application.resreq, below, config.types)
     except ResreqError as error:
@@ -60,7 +61,7 @@ def _application(config: Config, name: str) -> ApplicationConfig | Rejection:
     )
 
 
-def _fits(job: str, queue: str, declared: tuple[TypeConfig, ...]) -> bool:
+def _fits(job: str, queue: tuple[str, str], declared: tuple[TypeConfig, ...]) -> bool:
     """Whether a job would be taken without its application profile."""
     try:
         resolved(job, "", queue, declared)
@@ -111,13 +112,18 @@ def _conflict(message: str) -> Rejection:
 
 @lru_cache(maxsize=65_536)
 def resolved(
-    job: str, application: str, queue: str, declared: tuple[TypeConfig, ...]
+    job: str, application: str, queue: tuple[str, str], declared: tuple[TypeConfig, ...]
 ) -> tuple[str, Need]:
     """Canonical text and resolved form of a job's requirement over its application profile's and
-    its queue's (LSF 10.1, "How resource requirements are resolved"); raises ResreqError."""
+    its queue's (LSF 10.1, "How resource requirements are resolved"); raises ResreqError. `queue` is
+    its requirement and the ranges that it lets its jobs reserve."""
     types = site_types(declared)
     made = merge_levels(
-        job=_read(job), application=_read(application), queue=_read(queue), types=types
+        job=_read(job),
+        application=_read(application),
+        queue=_read(queue[0]),
+        ranges=ranges_of(queue[1]),
+        types=types,
     )
     if made is None:
         return "", Need()
