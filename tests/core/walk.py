@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 from msgspec import structs
 
+from tests.core.depending.chance import some_dependency
 from tests.kit.agents import Life, Provision
 from tests.kit.words import (
     ANNA,
@@ -98,7 +99,15 @@ class Walk:
             tasks = self.chance.choice((1, 1, 2, 4, 6))
             resreq = self.chance.choice(("", "span[hosts=1]", "span[ptile=1]", "rusage[mem=2GB]"))
             held = self.chance.random() < 0.1
-            self._ask(job(tasks, resreq, actor, held=held))
+            self._ask(
+                job(
+                    tasks,
+                    resreq,
+                    actor,
+                    held=held,
+                    after=some_dependency(self.chance, self.world.state),
+                )
+            )
         else:
             self._ask(self._gang(actor))
 

@@ -54,11 +54,12 @@ def machine(
     )
 
 
+_COMMAND = ("queue", "held", "priority", "request", "after")
+
+
 def job(tasks: int = 1, resreq: str = "", actor: Actor = ANNA, **rest: Any) -> SubmitJob:
-    """A plain job; `rest` goes to the spec, but for `queue`, `held`, `priority`, `request`."""
-    own = {
-        name: rest.pop(name) for name in ("queue", "held", "priority", "request") if name in rest
-    }
+    """A plain job; `rest` goes to the spec, but for what the command itself carries."""
+    own = {name: rest.pop(name) for name in _COMMAND if name in rest}
     spec = Spec(command=("work",), tasks=tasks, resreq=resreq, **rest)
     return SubmitJob(actor=actor, spec=spec, **own)
 

@@ -12,6 +12,7 @@ from msgspec import Struct, structs
 
 from xce.controller.core.commands import Command, CommitPlan, EndSession, Rejection, SubmitGroup
 from xce.controller.core.decide import Outcome, decide
+from xce.controller.core.depending.judge import pend_reason
 from xce.controller.core.fold.apply import apply
 from xce.controller.core.fold.state import State
 from xce.controller.core.view import Viewer
@@ -140,7 +141,7 @@ class Sessions:
             return None
         if job.group:
             return self._reasons.get(f"g{job.group}")
-        return self._reasons.get(state.index.class_of(job))
+        return pend_reason(state, job) or self._reasons.get(state.index.class_of(job))
 
     def dry_run(self, command: SubmitGroup, now_us: int) -> Mapping[str, Any] | Rejection:
         """What a session would do with the gang if it were all that waits."""

@@ -10,15 +10,26 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from msgspec import json, structs
+from msgspec import convert, json, structs
 
-from xce.controller.core.commands import BEYOND, Command, RegisterHost, Rejection, Request
+from xce.controller.core.commands import (
+    BEYOND,
+    Command,
+    Past,
+    RegisterHost,
+    Rejection,
+    Request,
+)
 from xce.controller.core.decide import Outcome
+from xce.controller.core.depending.judge import standing_of_group
+from xce.controller.core.depending.terms import named_in
 from xce.controller.core.fold.state import State
 from xce.controller.cuts import Cutter
 from xce.controller.recover import answer_body
 from xce.controller.step import Step
-from xce.model.ids import group_text, job_text
+from xce.model.group import Group
+from xce.model.ids import group_text, job_text, parse_group, parse_job
+from xce.model.job import Job
 from xce.model.records import Record
 from xce.model.tables import ENDED_GROUP, ENDED_JOB
 from xce.wal.anchor import Anchor
@@ -55,6 +66,8 @@ class Writer:
         if isinstance(command, RegisterHost):
             at = self._hash_at(command.anchor_lsn)
             return structs.replace(command, own_log=self.log_id, anchor_at=at)
+        if after := getattr(command, "after", ""):
+            command = structs.replace(command, past=self.past_of(after))
         request = getattr(command, "request", None)
         if not isinstance(request, Request) or not request.key:
             return command
@@ -69,6 +82,26 @@ class Writer:
             seen_lsn=seen.lsn,
         )
         return structs.replace(command, request=told)
+
+    def past_of(self, after: str) -> tuple[Past, ...]:
+        """How what a dependency names ended, as far as it is over: what retires in the step that
+        decides was in the state when this was looked up, so that is told, too."""
+        found = (self._past(name) for name in named_in(after))
+        return tuple(one for one in found if one is not None)
+
+    def _past(self, name: str) -> Past | None:
+        number, key = parse_group(name), parse_job(name)
+        group = self._state.groups.get(number or 0)
+        job = self._state.jobs.get(key or 0)
+        if group is None and job is None:
+            row = self.log.history(name)
+            told: Mapping[str, Any] = answer_body(row.body) if row is not None else {}
+            group = convert(told["group"], Group) if "group" in told else None
+            job = convert(told["job"], Job) if "job" in told else None
+        if group is not None:
+            seen = standing_of_group(group)
+            return Past(of=name, state=seen.state, exit=seen.exit)
+        return None if job is None else Past(of=name, state=job.state, exit=job.exit)
 
     @property
     def log_id(self) -> str:

@@ -45,7 +45,8 @@ class Spec(Struct, frozen=True, gc=False, kw_only=True):
 
     `tasks` is the number of tasks of the job; `resreq` the canonical text of what the job, its
     `application` profile and its queue ask for; `need` its resolved form. `script`, `environment`
-    are blob hashes ("" for none).
+    are blob hashes ("" for none). `end_if_impossible`: it ends when its
+    dependency can never be met.
     """
 
     command: tuple[str, ...]
@@ -70,6 +71,7 @@ class Spec(Struct, frozen=True, gc=False, kw_only=True):
     gid: int = -1
     umask: int = 0o022
     application: str = ""
+    end_if_impossible: bool = False
 
 
 class Exit(Struct, frozen=True, gc=False, kw_only=True):
@@ -87,7 +89,9 @@ class Job(Struct, frozen=True, gc=False, kw_only=True):
     """A job: a member of a group (`group` > 0), or plain.
 
     `start`, `allocation` are 0 while it has none. The fields from `pending_us` on are used by
-    plain jobs only: a gang keeps them in its group.
+    plain jobs only: a gang keeps them in its group. `after` is its dependency as it was written
+    ("" for none), `after_ids` the same with numbers for names, `after_latched` the places of the
+    conditions in it that hold for good, `after_met_us` when all of it held, 0 before.
     """
 
     key: int
@@ -113,3 +117,7 @@ class Job(Struct, frozen=True, gc=False, kw_only=True):
     not_before_us: int = 0
     start_failures: int = 0
     last_failure: str = ""
+    after: str = ""
+    after_ids: str = ""
+    after_latched: tuple[int, ...] = ()
+    after_met_us: int = 0

@@ -64,6 +64,8 @@ class Code(StrEnum):
     NOT_LAID = "not_laid"
     ALTERNATIVE_LATER = "alternative_later"
     SEARCH_BOUND = "search_bound"
+    DEPENDENCY = "dependency"
+    DEPENDENCY_NEVER = "dependency_never"
 
 
 class CodeText(Struct, frozen=True, gc=False, kw_only=True):
@@ -243,6 +245,20 @@ TABLE: Mapping[Code, CodeText] = MappingProxyType(
             Cure.ON_FREE,
             "The search for a place was given up at its bound; a place may exist.",
             "no place found within {needed} search steps; a place may exist",
+        ),
+        Code.DEPENDENCY: _row(
+            Scope.JOB,
+            Cure.ON_CHANGE,
+            "What the job waits for (-w) has not happened yet.",
+            "Job dependency condition not satisfied: {available} of {needed} conditions hold; "
+            "{detail}",
+        ),
+        Code.DEPENDENCY_NEVER: _row(
+            Scope.JOB,
+            Cure.NEVER,
+            "What the job waits for (-w) cannot happen any more.",
+            "Dependency condition invalid or never satisfied: {detail}; "
+            "change it with `xcecli modify -w`, or kill the job",
         ),
     }
 )

@@ -15,7 +15,7 @@ from xce.model.actor import Actor
 from xce.model.config import Config, PoolConfig, TypeConfig
 from xce.model.group import GroupSpec
 from xce.model.host import HostFacts
-from xce.model.job import Spec
+from xce.model.job import Exit, Spec
 from xce.scheduler.plan import Placement
 
 
@@ -47,9 +47,18 @@ class Request(Struct, frozen=True, gc=False, kw_only=True):
     seen_lsn: int = 0
 
 
+class Past(Struct, frozen=True, gc=False, kw_only=True):
+    """A fact of the loop: how a job or gang (`12`, `g7`) ended that is in the state no more."""
+
+    of: str
+    state: str
+    exit: Exit | None = None
+
+
 class SubmitJob(Struct, frozen=True, gc=False, kw_only=True):
     """Run a command. `spec.resreq` is the text as written; decide resolves it. `blobs` maps the
-    hashes that the spec names (script, environment) to their bytes. `queue` "" is the default."""
+    hashes that the spec names (script, environment) to their bytes. `queue` "" is the default.
+    `after` is a dependency as written; `past` the loop's look-up of what it names."""
 
     actor: Actor
     spec: Spec
@@ -57,6 +66,8 @@ class SubmitJob(Struct, frozen=True, gc=False, kw_only=True):
     priority: int = -1
     held: bool = False
     owner: int = -1
+    after: str = ""
+    past: tuple[Past, ...] = ()
     blobs: dict[str, bytes] = {}
     request: Request = Request()
 

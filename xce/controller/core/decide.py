@@ -18,6 +18,7 @@ from xce.controller.core.deciders.hosts import host_event, register_host
 from xce.controller.core.deciders.log import end_session, load_config, note_cut, start_leading
 from xce.controller.core.deciders.plan import commit_plan
 from xce.controller.core.deciders.reports import take_report
+from xce.controller.core.depending.latch import latch
 from xce.controller.core.fold.state import State
 from xce.controller.core.life.draft import Draft
 from xce.controller.core.resources.decide import add_pool, add_type, remove_resource, take_tick
@@ -105,6 +106,7 @@ def _decided(state: State, command: c.Command, now_us: int) -> Outcome | c.Rejec
     result = _DECIDERS[type(command)](draft, command)
     if isinstance(result, c.Rejection):
         return result
+    latch(draft)
     body, blobs = result
     return Outcome(records=tuple(draft.close()), blobs=blobs, body=body)
 

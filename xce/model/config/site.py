@@ -7,6 +7,7 @@ agents, not what the controller decides.
 
 from msgspec import Struct
 
+from xce.model.config.dependencies import DependencyConfig
 from xce.model.config.queue import ApplicationConfig, QueueConfig
 from xce.model.config.timing import SECOND_US, RetryConfig
 from xce.model.config.types import PoolConfig, TypeConfig
@@ -38,6 +39,7 @@ class Config(Struct, frozen=True, gc=False, kw_only=True):
     start_retries: RetryConfig = RetryConfig()
     priority_default: int = 50
     tick_interval_us: int = 5 * SECOND_US
+    dependencies: DependencyConfig = DependencyConfig()
 
     def queue(self, name: str) -> QueueConfig | None:
         """The queue of that name."""

@@ -11,11 +11,13 @@ class attribute `V`; older bodies are upcast when read, newer ones refuse to sta
 """
 
 from xce.model.records.asked import (
+    DependencyLatched,
     GroupSealed,
     GroupSubmitted,
     JobChanged,
     JobSubmitted,
     KillAsked,
+    Latched,
     RoleSpan,
 )
 from xce.model.records.ends import ClaimReleased, FailureNoted, GroupDecided, GroupEnded, Retired
@@ -63,6 +65,8 @@ __all__ = [
     "GroupSubmitted",
     "GroupSealed",
     "JobChanged",
+    "Latched",
+    "DependencyLatched",
     "KillAsked",
     "PlannedGroup",
     "Planned",

@@ -7,7 +7,9 @@ from xce.model.records.form import Body
 
 class JobSubmitted(Body, frozen=True, gc=False, kw_only=True):
     """A job was accepted. `array` is the index text, "" for a plain job; `asked` the requirement
-    as it was written, where it is not the canonical one that the spec holds."""
+    as it was written, where it is not the canonical one that the spec holds. `after` is its
+    dependency as it was written, `after_ids` with numbers for names; what of it holds at once is
+    in `then`."""
 
     job: int
     array: str = ""
@@ -19,6 +21,7 @@ class JobSubmitted(Body, frozen=True, gc=False, kw_only=True):
     name: str = ""
     asked: str = ""
     held: bool = False
+    after_ids: str = ""
 
 
 class RoleSpan(Struct, frozen=True, gc=False, array_like=True):
@@ -56,6 +59,21 @@ class JobChanged(Body, frozen=True, gc=False, kw_only=True):
     job: int
     field: str
     new: str
+
+
+class Latched(Struct, frozen=True, gc=False, array_like=True):
+    """What is known for good of one job's dependency: the places of conditions that came to
+    hold, and whether all of it is met."""
+
+    job: int
+    conditions: tuple[int, ...]
+    met: bool
+
+
+class DependencyLatched(Body, frozen=True, gc=False, kw_only=True):
+    """What one event means for all jobs that waited for it."""
+
+    jobs: tuple[Latched, ...]
 
 
 class KillAsked(Body, frozen=True, gc=False, kw_only=True):

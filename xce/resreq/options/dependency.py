@@ -108,7 +108,7 @@ def verdict(
 
 
 # What these say is never taken back, so where it holds its opposite never will.
-_LATCHING = frozenset({"done", "ended", "exit", "post_done", "post_err"})
+LATCHING = frozenset({"done", "ended", "exit", "post_done", "post_err"})
 _WORST_FIRST = (Verdict.UNKNOWN_JOB, Verdict.NEVER, Verdict.WAITS, Verdict.HOLDS)
 _BEST_FIRST = (Verdict.UNKNOWN_JOB, Verdict.HOLDS, Verdict.WAITS, Verdict.NEVER)
 
@@ -116,7 +116,7 @@ _BEST_FIRST = (Verdict.UNKNOWN_JOB, Verdict.HOLDS, Verdict.WAITS, Verdict.NEVER)
 def _opposite(found: Verdict, word: str) -> Verdict:
     match found:
         case Verdict.HOLDS:
-            return Verdict.NEVER if word in _LATCHING else Verdict.WAITS
+            return Verdict.NEVER if word in LATCHING else Verdict.WAITS
         case Verdict.WAITS | Verdict.NEVER:
             return Verdict.HOLDS
         case Verdict.UNKNOWN_JOB:

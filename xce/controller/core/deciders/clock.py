@@ -105,7 +105,7 @@ def _retire_job(draft: Draft, key: int) -> None:
     """Take this ended plain job out of the state."""
     state = draft.state
     job = state.jobs.get(key)
-    if job is None or job.state not in ENDED_JOB:
+    if job is None or job.state not in ENDED_JOB or key in state.index.links.dependents:
         return
     if job.ended_us + state.config.clean_period_us > draft.now_us or not _clean(state, [key]):
         return
@@ -119,6 +119,8 @@ def _retire_group(draft: Draft, number: int) -> None:
     if group is None or group.state not in ENDED_GROUP:
         return
     members = group.members()
+    if any(ref in state.index.links.dependents for ref in (-number, *members)):
+        return
     if group.ended_us + state.config.clean_period_us > draft.now_us or not _clean(state, members):
         return
     draft.open(Retired(ids=(group_text(number),)), [group_text(number)])

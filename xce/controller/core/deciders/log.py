@@ -38,8 +38,11 @@ def load_config(draft: Draft, command: c.LoadConfig) -> c.Rejection | Answer:
     setting = draft.state.tables["setting"].get("config")
     if setting is not None and setting.digest == command.digest:
         return {"changed": False}, {}
+    before = draft.state.config
     config, kept = merged(draft.state, command.config, draft.state.lsn + 1)
     draft.open(ConfigLoaded(digest=command.digest, config=config), [])
+    if config.dependencies != before.dependencies:
+        draft.moved.update({("job", key): None for key in draft.state.index.links.waiting()})
     return {"changed": True, "kept": kept}, {}
 
 

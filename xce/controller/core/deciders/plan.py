@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from xce.controller.core import commands as c
+from xce.controller.core.fold.eligible import is_eligible
 from xce.controller.core.fold.state import State
 from xce.controller.core.life.draft import Draft
 from xce.controller.core.life.starts import let_pass, wave_of_roles
@@ -108,7 +109,7 @@ def _still_waits(state: State, placement: Placement, now_us: int) -> bool:
         queue = group.queue
     else:
         job = state.jobs.get(placement.job)
-        if job is None or job.not_before_us > now_us:
+        if job is None or not is_eligible(job) or job.not_before_us > now_us:
             return False
         queue = job.queue
     settings = state.config.queue(queue)

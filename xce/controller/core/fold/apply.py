@@ -80,6 +80,8 @@ def _job(state: State, record: r.Record, body: r.JobSubmitted) -> None:
         submit_us=record.at_us,
         name=body.name,
         pending_us=record.at_us,
+        after=body.after,
+        after_ids=body.after_ids,
     )
     _count(state, "job", body.job)
     _put(state, "job", body.job, job)

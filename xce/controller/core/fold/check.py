@@ -7,11 +7,15 @@ invariant is a bug: the process must stop before it writes more.
 
 from collections.abc import Iterator
 
+from xce.controller.core.depending.judge import judge_job
+from xce.controller.core.depending.links import plain
+from xce.controller.core.fold.eligible import awaits_others
 from xce.controller.core.fold.indexes import Indexes
 from xce.controller.core.fold.state import State
 from xce.model.ids import group_text, job_text
 from xce.model.start import Start
 from xce.model.tables import ENDED_GROUP, ENDED_JOB, LIVE_ATTACHMENT, LIVE_LAUNCH, MACHINES
+from xce.resreq.options.dependency import Verdict
 
 _COMPARED = (
     "live_launches",
@@ -47,6 +51,7 @@ def _problems(state: State) -> Iterator[str]:
     yield from _starts(state)
     yield from _launches(state)
     yield from _jobs(state)
+    yield from _dependencies(state)
     yield from _groups(state)
     yield from _claims(state)
 
@@ -59,6 +64,10 @@ def _indexes(state: State) -> Iterator[str]:
     for name in _COMPARED:
         if _plain(getattr(fresh, name)) != _plain(getattr(state.index, name)):
             yield f"index {name} is not the fold of the tables"
+    if fresh.links.dependents != state.index.links.dependents:
+        yield "who waits for whom is not the fold of the tables"
+    if plain(fresh.links.names) != plain(state.index.links.names):
+        yield "names are not the fold of the tables"
     if list(fresh.pending.walk()) != list(state.index.pending.walk()):
         yield "pending work is not in order"
 
@@ -136,6 +145,18 @@ def _jobs(state: State) -> Iterator[str]:
             yield f"job {job_text(key)} is {job.state} without a start"
         if job.group and job.group not in state.groups:
             yield f"job {job_text(key)} names a group that is not there"
+
+
+def _dependencies(state: State) -> Iterator[str]:
+    """Nothing has begun that still waits for others, and what holds has been written down."""
+    for key, job in sorted(state.jobs.items()):
+        if not awaits_others(job) or job.state in ENDED_JOB:
+            continue
+        if job.state not in ("PENDING", "HELD"):
+            yield f"job {job_text(key)} is {job.state}, its dependency was never met"
+        judged = judge_job(state, job)
+        if judged.verdict is Verdict.HOLDS or judged.latching(job.after_latched):
+            yield f"job {job_text(key)}: what holds of its dependency is not latched"
 
 
 def _groups(state: State) -> Iterator[str]:

@@ -8,6 +8,8 @@ a host, who holds an instance, how much of a counter is used, which deadline com
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from xce.controller.core.depending.links import Links
+from xce.controller.core.fold.eligible import is_eligible
 from xce.controller.core.fold.interned import Interned
 from xce.controller.core.fold.shape import Shape
 from xce.controller.core.fold.timers import Timers
@@ -37,6 +39,7 @@ class Indexes:
         self.shapes: dict[int, Shape] = {}
         self._interned = Interned(state)
         self.users = self._interned.users
+        self.links = Links()
         self.inventory = 0
         self.live_launches: dict[str, dict[int, None]] = {}
         self.live_attachments: dict[str, dict[int, None]] = {}
@@ -116,8 +119,10 @@ class Indexes:
         for one, sign in ((old, -1), (new, 1)):
             if one is not None and one.state == "PENDING":
                 _add(self.waiting_specs, one.spec, sign)
-        waited = old is not None and old.state == "PENDING" and old.group == 0
-        waits = new is not None and new.state == "PENDING" and new.group == 0
+        for ref in self.links.job(key, old, new):
+            self._retire_late_ref(ref)
+        waited = old is not None and is_eligible(old)
+        waits = new is not None and is_eligible(new)
         if waited and not (waits and _same_place(old, new)):
             self.pending.drop(self.order_of_job(old), self.class_of(old))
         if waits and not (waited and _same_place(old, new)):
@@ -153,6 +158,7 @@ class Indexes:
 
     def _group(self, key: Any, old: Any, new: Any) -> None:
         self._count_user(old, new)
+        self.links.group(key, old, new)
         waited = old is not None and old.state == "PENDING"
         waits = new is not None and new.state == "PENDING"
         self._back_off(("group", key), waits and new.not_before_us > 0)
@@ -226,6 +232,16 @@ class Indexes:
         for job in (self._state.jobs.get(key) for key in found.members):
             if job is not None and job.state in ENDED_JOB:
                 self._timer(job.ended_us + clean_us, "retire_job", job.key)
+
+    def _retire_late_ref(self, ref: int) -> None:
+        """Nobody waits for an ended job or gang any more: its time to retire may have passed."""
+        job = self._state.jobs.get(ref)
+        group = self._state.groups.get(job.group if job is not None else -ref)
+        over = group if group is not None else job
+        if over is not None and over.state in ENDED_JOB:
+            what = "retire_job" if group is None else "retire_group"
+            key = ref if group is None else group.number
+            self._timer(over.ended_us + self._state.config.clean_period_us, what, key)
 
     def _allocation(self, key: Any, old: Any, new: Any) -> None:
         for share in old.shares if old is not None else ():

@@ -41,7 +41,7 @@ for _coupling in COUPLINGS:
 
 
 class Draft:
-    """The records of one command in the making."""
+    """The records of one command in the making; `moved` are jobs and gangs whose state moved."""
 
     def __init__(self, state: State, actor: Actor, now_us: int, cause: str = "") -> None:
         self.state = state
@@ -52,6 +52,7 @@ class Draft:
         self._head: Record | None = None
         self._then: list[Change] = []
         self._entities: dict[str, None] = {}
+        self.moved: dict[tuple[str, int], None] = {}
 
     # -- records -----------------------------------------------------------------------------
     def open(self, body: Body, entities: Iterable[str]) -> int:
@@ -126,6 +127,8 @@ class Draft:
         if self._head is None:
             raise AssertionError(f"{what} {key} changes outside a record")
         self._name(what, key)
+        if "state" in fields and what in ("job", "group"):
+            self.moved[what, key] = None  # type: ignore[index]
         change = Change(what, key, event, fields)
         self._then.append(change)
         apply_change(self.state, change)

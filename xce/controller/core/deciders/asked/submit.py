@@ -9,6 +9,8 @@ from xce.controller.core import commands as c
 from xce.controller.core.deciders.asked.authority import owner_of, queue_of
 from xce.controller.core.deciders.limits import check_gang, check_spec
 from xce.controller.core.deciders.requirements import resolve_spec
+from xce.controller.core.depending.latch import first_fields
+from xce.controller.core.depending.names import resolve
 from xce.controller.core.fold.state import group_blob, spec_blob
 from xce.controller.core.life.draft import Draft
 from xce.model.config import QueueConfig
@@ -41,6 +43,9 @@ def submit_job(draft: Draft, command: c.SubmitJob) -> c.Rejection | Answer:
     spec = check_spec(state.config, command.spec) or resolve_spec(state.config, command.spec, queue)
     if isinstance(spec, c.Rejection):
         return spec
+    after = resolve(state, owner, command.after, command.past) if command.after else None
+    if isinstance(after, c.Rejection):
+        return after
     blob = spec_blob(spec)
     name = blob_name(blob)
     key = state.last("job") + 1
@@ -54,11 +59,16 @@ def submit_job(draft: Draft, command: c.SubmitJob) -> c.Rejection | Answer:
         name=spec.name,
         asked=_written(command.spec, spec),
         held=command.held,
+        after=after.text if after is not None else "",
+        after_ids=after.ids if after is not None else "",
     )
     state.intern(name, blob)
     draft.open(facts, [job_text(key)])
     if command.held:
         draft.fire("job", key, "hold")
+    if after is not None:
+        draft.patch("job", key, **first_fields(after, draft.now_us))
+        draft.moved["job", key] = None
     answer = {
         "job": job_text(key),
         "queue": queue.name,

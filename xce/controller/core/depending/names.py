@@ -1,0 +1,184 @@
+"""From an expression as its user wrote it to one about numbers, or what is wrong with it.
+
+Names are looked up once, when the expression is taken: they mean the owner's jobs and gangs that
+the state knows then, so that work which is submitted later never changes what was asked for. A
+name that several have means all of them (each must satisfy the condition), or the latest, as
+`[dependencies] names` says. `g7` is a gang, unless there is none and a job is called so.
+"""
+
+import re
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from xce.controller.core.commands import Past, Rejection
+from xce.controller.core.depending.judge import Judged, Standing, judge, standing_of
+from xce.controller.core.depending.terms import ref_text, refs_of
+from xce.controller.core.fold.eligible import awaits_others
+from xce.controller.core.fold.state import State
+from xce.model.config.dependencies import LATEST
+from xce.model.ids import group_text, parse_group, parse_job
+from xce.model.tables import ENDED_JOB
+from xce.resreq.options.dependency import (
+    AllOf,
+    AnyOf,
+    Condition,
+    Dependency,
+    DependencyError,
+    JobReference,
+    Negated,
+    canonical_dependency,
+    parse_dependency,
+)
+
+JOBS_OF_A_NAME_MAX = 1_000
+CHARACTERS_MAX = 64_000
+FIELD = "after"
+
+
+class Resolved(Struct, frozen=True, gc=False, kw_only=True):
+    """An expression that is taken: `text` as it was written, `ids` with numbers for names, and
+    what is known of it at once."""
+
+    text: str
+    ids: str
+    judged: Judged
+
+
+class _Misfit(Exception):
+    """Something that an expression asks for and that there is not."""
+
+    def __init__(self, code: str, message: str, found: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.code, self.message, self.found, self.hint = code, message, found, hint
+
+
+def resolve(
+    state: State, owner: int, text: str, past: tuple[Past, ...] = (), own: int = 0
+) -> Resolved | Rejection:
+    """The expression of a job of `owner`; `own` is the job itself where it exists already."""
+    try:
+        tree = parse_dependency(text)
+        known = past_of(past)
+        ids = canonical_dependency(_Resolver(state, owner, known).tree(tree))
+        if len(ids) > CHARACTERS_MAX:
+            raise _Misfit("too_large", "the condition is about too many jobs", "")
+        _refuse_loop(state, ids, own)
+    except DependencyError as error:
+        return Rejection(
+            code="bad_dependency", message=f"{error.lsf_text}: {error.message}", field=FIELD,
+            line=1, column=error.column, hint=error.hint, text=error.text or text,
+        )  # fmt: skip
+    except _Misfit as misfit:
+        place = _place(text, misfit.found)
+        return Rejection(
+            code=misfit.code, message=misfit.message, field=FIELD, line=1 if place else 0,
+            column=place, hint=misfit.hint, text=text if place else "",
+        )  # fmt: skip
+    return Resolved(text=canonical_dependency(tree), ids=ids, judged=judge(state, ids, (), known))
+
+
+def past_of(past: tuple[Past, ...]) -> Mapping[int, Standing]:
+    """What the loop looked up, by number."""
+    found = {}
+    for one in past:
+        number = parse_group(one.of)
+        key = -number if number is not None else parse_job(one.of)
+        if key is not None:
+            found[key] = Standing(one.state, one.exit)
+    return found
+
+
+def _place(text: str, found: str) -> int:
+    """The column of a job's number or name; 0 when it is not found."""
+    place = re.search(rf"(?<![\w.]){re.escape(found)}(?![\w.])", text) if found else None
+    return place.start() + 1 if place else 0
+
+
+class _Resolver:
+    """Numbers for names, in one expression."""
+
+    def __init__(self, state: State, owner: int, past: Mapping[int, Standing]) -> None:
+        self._state, self._owner, self._past = state, owner, past
+
+    def tree(self, node: Dependency) -> Dependency:
+        """The expression with numbers."""
+        match node:
+            case Negated():
+                return Negated(term=self.tree(node.term))
+            case AllOf():
+                return AllOf(terms=tuple(map(self.tree, node.terms)))
+            case AnyOf():
+                return AnyOf(terms=tuple(map(self.tree, node.terms)))
+            case Condition():
+                return self._condition(node)
+
+    def _condition(self, node: Condition) -> Dependency:
+        if node.word in ("external", "time"):
+            hint = {
+                "external": "messages to jobs are not there yet",
+                "time": "a begin time is given by -b, windows by the queue",
+            }[node.word]
+            said = f"{node.word}(...) is not supported by this version"
+            raise _Misfit("unsupported", said, node.word, hint)
+        terms = tuple(self._about(node, ref) for ref in self._refs(node.of))
+        return terms[0] if len(terms) == 1 else AllOf(terms=terms)
+
+    def _about(self, node: Condition, ref: int) -> Condition:
+        shown = node.of.name or str(node.of.job)
+        if node.word.startswith("num") or node.of.index:
+            said = f"{ref_text(ref)} is no job array, so it has no elements"
+            raise _Misfit("bad_dependency", f"Dependency condition error: {said}", shown)
+        of = JobReference(name=group_text(-ref)) if ref < 0 else JobReference(job=ref)
+        return Condition(word=node.word, of=of, op=node.op, number=node.number, text=node.text)
+
+    def _refs(self, of: JobReference) -> list[int]:
+        if of.job:
+            if standing_of(self._state, of.job, self._past) is None:
+                raise self._unknown(str(of.job))
+            return [of.job]
+        group = parse_group(of.name)
+        if group is not None and standing_of(self._state, -group, self._past) is not None:
+            return [-group]
+        found = self._state.index.links.named(self._owner, of.name)
+        if not found:
+            raise self._unknown(of.name)
+        if self._state.config.dependencies.names == LATEST:
+            found = [max(found, key=self._submitted)]
+        if len(found) > JOBS_OF_A_NAME_MAX:
+            said = (
+                f"{of.name}: {len(found)} jobs are called so; at most {JOBS_OF_A_NAME_MAX} may be"
+            )
+            raise _Misfit("too_large", said, of.name, "name the jobs that count by their ids")
+        return found
+
+    def _submitted(self, ref: int) -> tuple[int, int]:
+        entity = self._state.groups[-ref] if ref < 0 else self._state.jobs[ref]
+        return entity.submit_us, abs(ref)
+
+    def _unknown(self, found: str) -> _Misfit:
+        hint = "names mean your own jobs that have not been cleaned up; ids mean any job"
+        return _Misfit("unknown_job", f"{found}: No matching job found", found, hint)
+
+
+def _refuse_loop(state: State, ids: str, own: int) -> None:
+    """A job that comes to wait for itself, directly or by way of others, would wait for ever."""
+    if not own:
+        return
+    came_from: dict[int, int] = dict.fromkeys(refs_of(ids), own)
+    waiting = list(came_from)
+    while waiting:
+        ref = waiting.pop()
+        if ref == own:
+            path = [own]
+            while came_from[path[-1]] != own:
+                path.append(came_from[path[-1]])
+            told = " waits for ".join(ref_text(one) for one in [own, *reversed(path)])
+            raise _Misfit("dependency_loop", f"Dependency condition error: {told}", "")
+        job = state.jobs.get(ref)
+        if job is None or not awaits_others(job) or job.state in ENDED_JOB:
+            continue
+        for following in refs_of(job.after_ids):
+            if following not in came_from:
+                came_from[following] = ref
+                waiting.append(following)
