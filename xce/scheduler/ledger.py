@@ -99,6 +99,14 @@ class Ledger:
         host = taking.host
         return all(self.column(name)[host] >= amount for name, amount in taking.counters)
 
+    def holds(self, taking: Taking) -> bool:
+        """Whether all of a taking is free: amounts, instances and ports."""
+        if not self.has(taking):
+            return False
+        if any(self.mask(type_, taking.host) & bits != bits for type_, bits in taking.bits):
+            return False
+        return not taking.ports or self.free_ports_of(taking.host).issuperset(taking.ports)
+
     def mark(self) -> int:
         """A point to roll back to."""
         return len(self._undo)
@@ -122,6 +130,20 @@ class Ledger:
         finally:
             if not trial.kept:
                 self.rollback(mark)
+
+    def set_aside(self, taking: Taking, *, back: bool = False) -> None:
+        """Takes out (or puts back) what is kept for others; no rollback touches it."""
+        self._move(taking, 1 if back else -1)
+
+    def free_ports_of(self, host: int) -> set[int]:
+        """The free port numbers of a host."""
+        ranges = self._snapshot.free_ports[host]
+        numbers = {number for low, high in ranges for number in range(low, high + 1)}
+        return numbers - self._held_ports.get(host, set())
+
+    def hosts_with_held_ports(self) -> tuple[int, ...]:
+        """Hosts of which ports were taken."""
+        return tuple(host for host, held in sorted(self._held_ports.items()) if held)
 
     def choose_ports(self, host: int, amount: int, salt: int) -> tuple[int, ...]:
         """Free port numbers of a host, from a place in its range that `salt` turns; fewer than

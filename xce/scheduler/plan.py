@@ -5,7 +5,8 @@ its own earlier placements leave it: the snapshot's, plus one for each earlier p
 plan that touches the host. So at commit only a foreign change of a host leads to the full
 re-check, and whoever commits adds one to the version of each host that a placed group touches.
 
-The digest is blake2b over the canonical JSON of what is decided: session, lsn and placements.
+The digest is blake2b over the canonical JSON of what is decided: session, lsn, placements
+and reservations.
 Reasons and counts of work are left out, because a session that is told the reasons of an earlier
 one decides the same with less work.
 """
@@ -18,6 +19,7 @@ from msgspec import Struct
 from xce.model.job import ClaimTemplate
 from xce.model.placing import Holding, Share
 from xce.scheduler.reasons import PendReason
+from xce.scheduler.time.terms import Reserve
 
 
 class PlacedMember(Struct, frozen=True, gc=False, kw_only=True):
@@ -45,13 +47,16 @@ class PlacedClaim(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Placement(Struct, frozen=True, gc=False, kw_only=True):
-    """One ask's place. `host_versions` is sorted by host; `steps` is what its search took."""
+    """One ask's place. `host_versions` is sorted by host; `steps` is what its search took.
+    `must_end_us` is when it has to be over, because what it uses is reserved from then on; 0 is
+    never."""
 
     group: int
     members: tuple[PlacedMember, ...]
     claims: tuple[PlacedClaim, ...] = ()
     host_versions: tuple[tuple[str, int], ...] = ()
     steps: int = 0
+    must_end_us: int = 0
 
     @property
     def job(self) -> int:
@@ -77,6 +82,7 @@ class Plan(Struct, frozen=True, gc=False, kw_only=True):
     reasons: tuple[ClassReason, ...]
     steps: int
     digest: str = ""
+    reserves: tuple[Reserve, ...] = ()
 
     def reason_of(self, class_key: str) -> PendReason | None:
         """Why asks of this class wait, None when none does."""
@@ -88,5 +94,8 @@ class Plan(Struct, frozen=True, gc=False, kw_only=True):
 
 def sealed(plan: Plan) -> Plan:
     """The plan with its digest."""
-    body = msgspec.json.encode((plan.session, plan.snapshot_lsn, plan.placements))
+    decided: tuple[object, ...] = (plan.session, plan.snapshot_lsn, plan.placements)
+    if plan.reserves:
+        decided = (*decided, plan.reserves)
+    body = msgspec.json.encode(decided)
     return msgspec.structs.replace(plan, digest=blake2b(body, digest_size=16).hexdigest())

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from xce.model.resources import BUILT_IN, BYTES
-from xce.model.units import format_size
+from xce.model.units import format_size, moment_text
 
 HAS_ROOM = "has room"
 """The cause under which hosts are counted that could take one member."""
@@ -66,6 +66,11 @@ class Code(StrEnum):
     SEARCH_BOUND = "search_bound"
     DEPENDENCY = "dependency"
     DEPENDENCY_NEVER = "dependency_never"
+    RESERVED = "reserved"
+    WOULD_DELAY = "would_delay"
+    NO_RUN_LIMIT = "no_run_limit"
+    BEHIND = "behind"
+    BACKFILL_BOUND = "backfill_bound"
 
 
 class CodeText(Struct, frozen=True, gc=False, kw_only=True):
@@ -80,7 +85,7 @@ class CodeText(Struct, frozen=True, gc=False, kw_only=True):
 class PendReason(Struct, frozen=True, gc=False, kw_only=True):
     """Why a class waits. `needed` and `available` are amounts of `what`; `where` names the host
     or domain with the best offer; `role` the role that is short; `hosts` counts every host of
-    the cluster under its cause, largest count first."""
+    the cluster under its cause, largest count first; `until_us` is the moment that it is about."""
 
     code: Code
     scope: Scope
@@ -92,6 +97,7 @@ class PendReason(Struct, frozen=True, gc=False, kw_only=True):
     role: str = ""
     detail: str = ""
     hosts: tuple[tuple[str, int], ...] = ()
+    until_us: int = 0
 
     def text(self) -> str:
         """The sentence for people, with the numbers in it."""
@@ -260,6 +266,37 @@ TABLE: Mapping[Code, CodeText] = MappingProxyType(
             "Dependency condition invalid or never satisfied: {detail}; "
             "change it with `xcecli modify -w`, or kill the job",
         ),
+        Code.RESERVED: _row(
+            Scope.JOB,
+            Cure.ON_FREE,
+            "There is room, but it is reserved now.",
+            "there is room, but it is reserved for {where}{until}",
+        ),
+        Code.WOULD_DELAY: _row(
+            Scope.JOB,
+            Cure.ON_FREE,
+            "There is room until a reservation begins, but the run limit reaches beyond that.",
+            "would delay {where}, which is to start in {available} s{at}; this may run {needed} s",
+        ),
+        Code.NO_RUN_LIMIT: _row(
+            Scope.JOB,
+            Cure.ON_FREE,
+            "There is room until a reservation begins, and nobody said how long the job runs.",
+            "no run limit: cannot be backfilled; the room is reserved for {where}"
+            " in {available} s{at}",
+        ),
+        Code.BEHIND: _row(
+            Scope.QUEUE,
+            Cure.ON_FREE,
+            "The queue lets nobody overtake, and work ahead waits.",
+            "waits behind {where}; nobody overtakes in this queue",
+        ),
+        Code.BACKFILL_BOUND: _row(
+            Scope.QUEUE,
+            Cure.ON_FREE,
+            "Enough asks were looked at behind the first one that waits.",
+            "not looked at: {needed} behind {where} were; backfill looks no further",
+        ),
     }
 )
 
@@ -292,6 +329,8 @@ def sentence(why: PendReason) -> str:
         role=why.role or "job",
         detail=why.detail,
         most=most,
+        until=f" until {moment_text(why.until_us)}" if why.until_us else "",
+        at=f", at {moment_text(why.until_us)}" if why.until_us else "",
     )
 
 

@@ -36,6 +36,7 @@ from xce.scheduler.place.rows import exclusive_ids
 from xce.scheduler.plan import ClassReason, PlacedClaim, PlacedMember, Placement, Plan, sealed
 from xce.scheduler.reasons import Code, Cure, PendReason, reason
 from xce.scheduler.snapshot import USABLE, Ask, Snapshot, free_ranges
+from xce.scheduler.time.backfill import Backfill
 
 SECOND_US = 1_000_000
 TRY_STEPS = 8
@@ -67,6 +68,7 @@ class SessionRun:
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self._work = Workspace(snapshot)
+        self._time = Backfill(self._work)
         self._empty: Workspace | None = None
         self._asks: Iterator[Ask] = iter(snapshot.pending)
         self._classes: dict[tuple[str, Choice], Compiled] = {}
@@ -101,34 +103,42 @@ class SessionRun:
                     placements=tuple(self._placements),
                     reasons=reasons,
                     steps=self.steps,
+                    reserves=tuple(self._time.reserves),
                 )
             )
         return self._plan
 
     def _consider(self, ask: Ask) -> None:
         self.steps += 1
-        blocked = self._blocked.get((ask.class_key, 1))
+        holds = self._time.holds_for(ask)
+        blocked = None if holds else self._blocked.get((ask.class_key, 1))
         if blocked is not None and not ask.roles[0].need.others:
-            blocked.count += 1
+            self._pass_over(ask, blocked)
             return
         choices, again_us = choices_of(ask, self._snapshot.now_us)
         key = (ask.class_key, len(choices))
-        blocked = self._blocked.get(key)
+        blocked = None if holds else self._blocked.get(key)
         if blocked is None and ask.class_key in self._snapshot.known and not again_us:
             why = self._snapshot.known[ask.class_key]
             blocked = self._blocked[key] = self._wait(ask, why)
         if blocked is not None:
-            blocked.count += 1
+            self._pass_over(ask, blocked)
             return
-        outcome = self._try(ask, choices)
+        outcome = self._time.refuses(ask) or self._try(ask, choices)
         if isinstance(outcome, Placement):
-            self._placements.append(outcome)
+            self._placements.append(self._time.placed(ask, outcome))
             return
+        self.steps += self._time.blocked(ask, outcome)
         if again_us and outcome.cure is Cure.NEVER:
             wait_s = -(-(again_us - self._snapshot.now_us) // SECOND_US)
             outcome = reason(Code.ALTERNATIVE_LATER, needed=wait_s, detail=outcome.text())
         blocked = self._blocked[key] = self._wait(ask, outcome)
         blocked.count += 1
+
+    def _pass_over(self, ask: Ask, blocked: Waiting) -> None:
+        """One more of a class that waits; time may yet reserve for it."""
+        blocked.count += 1
+        self.steps += self._time.blocked(ask, blocked.why)
 
     def _wait(self, ask: Ask, why: PendReason) -> Waiting:
         """The class's entry: one for all its asks, however many alternatives are open to each."""
@@ -155,6 +165,7 @@ class SessionRun:
         if compiled.refusal is not None:
             return compiled.refusal
         self.steps += TRY_STEPS
+        self._time.prepare(ask)
         turn = self._snapshot.seed or self._snapshot.session
         salt = turn + (ask.group or ask.roles[0].jobs[0])
         if compiled.serial is not None:
@@ -222,6 +233,9 @@ class SessionRun:
         return tuple(found)
 
     def _why(self, ask: Ask, compiled: Compiled, *, exhausted: bool) -> PendReason:
+        kept = self._time.reason_for(ask)
+        if kept is not None:
+            return kept
         if self._empty is None:
             self._empty = Workspace(emptied(self._snapshot))
         cases = [

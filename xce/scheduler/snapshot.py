@@ -24,6 +24,7 @@ from xce.model.need import Need
 from xce.model.resources import BUILT_IN, ResourceType
 from xce.scheduler.fit.processors import CPU, Cpus, cpus_of
 from xce.scheduler.reasons import PendReason
+from xce.scheduler.time.terms import Ending, Hold, TimePolicy
 
 Column = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -70,7 +71,8 @@ class Ask(Struct, frozen=True, gc=False, kw_only=True):
 
     `order` is its key in the total order (order.py); equal `class_key` means equal for placement
     in everything but the jobs' numbers and how long they have waited: `pending_us` is when they
-    began to. `avoid` names hosts that must not serve it.
+    began to. `avoid` names hosts that must not serve it. `length_us` is how long it is expected to
+    run at most, 0 where nobody said.
     """
 
     group: int = 0
@@ -83,6 +85,7 @@ class Ask(Struct, frozen=True, gc=False, kw_only=True):
     claims: tuple[ClaimTemplate, ...] = ()
     avoid: tuple[str, ...] = ()
     pending_us: int = 0
+    length_us: int = 0
 
     @property
     def label(self) -> str:
@@ -198,7 +201,8 @@ class Snapshot(Struct, frozen=True, gc=False, kw_only=True):
     session that still hold because nothing was freed or changed since: their classes are skipped.
     `observed` are reported values by name. `pools[name]` numbers, host for host, the pool that the
     host sees of a shared counter (-1 for none); `free[name]` is then that pool's free amount, the
-    same on each of its hosts.
+    same on each of its hosts. `ends` says who is expected to end when, `holds` what is reserved;
+    `time_policies` how each queue treats what does not fit now ("" for all others).
     """
 
     lsn: int = 0
@@ -218,6 +222,9 @@ class Snapshot(Struct, frozen=True, gc=False, kw_only=True):
     known: Mapping[str, PendReason] = {}
     observed: Mapping[str, Observed] = {}
     pools: Mapping[str, Column] = {}
+    ends: tuple[Ending, ...] = ()
+    holds: tuple[Hold, ...] = ()
+    time_policies: Mapping[str, TimePolicy] = {}
 
 
 def idle_snapshot(hosts: HostTable, pending: Sequence[Ask] = (), session: int = 1) -> Snapshot:

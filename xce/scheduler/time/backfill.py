@@ -1,0 +1,246 @@
+"""Reserve and backfill: what a session does about asks that do not fit now.
+
+The first blocked asks of a scope, `depth` of them in order, get reservations; with `easy` that is
+one by default. Everybody else may use what is reserved only if it is expected to end in time, or
+leaves enough: before an ask is tried, what it must leave alone is set aside in the ledger. What
+does end in time on reserved space must also be over by then (`must_end_us`).
+
+A reservation that stands is kept: it moves only when it can begin earlier, when it cannot begin
+as it was to, or when its hosts cannot be used; each move says why. `strict` lets nobody overtake.
+"""
+
+from collections.abc import Sequence
+
+from msgspec import structs
+
+from xce.model.placing import Share
+from xce.scheduler.candidates import Workspace
+from xce.scheduler.ledger import Taking
+from xce.scheduler.plan import Placement
+from xce.scheduler.reasons import Code, Cure, PendReason, reason
+from xce.scheduler.snapshot import Ask
+from xce.scheduler.time.attempt import attempt
+from xce.scheduler.time.book import Book
+from xce.scheduler.time.reserve import Start, Starts
+from xce.scheduler.time.terms import (
+    BACKFILL,
+    FOREVER_US,
+    NONE,
+    PREEMPT,
+    STRICT,
+    Hold,
+    Reserve,
+    TimePolicy,
+    share_of,
+)
+
+SECOND_US = 1_000_000
+OFF = TimePolicy(policy=NONE, depth=0, look=0)
+CURABLE = (Cure.ON_FREE, Cure.AT_ONCE)
+
+
+class Backfill:
+    """The time side of one session: asked before an ask is tried and told what became of it."""
+
+    def __init__(self, work: Workspace) -> None:
+        self._work = work
+        self._policies = work.snapshot.time_policies
+        self.book = Book(work)
+        self.starts = Starts(self.book)
+        self.reserves: list[Reserve] = []
+        self._mine = {h.holder: h for h in work.snapshot.holds if h.holder != (0, 0)}
+        self._aside: tuple[Taking, ...] = ()
+        self._key: tuple[object, ...] = ()
+        self._blocked: dict[str, str] = {}
+        self._looked: dict[str, int] = {}
+        self._tried: dict[str, int] = {}
+        self._full: dict[str, None] = {}
+
+    @property
+    def on(self) -> bool:
+        """Whether time plays any part in this session."""
+        return bool(self._policies or self.book.holds)
+
+    def holds_for(self, ask: Ask) -> bool:
+        """Whether something is reserved for the ask: it is looked at whatever its class does."""
+        return bool(self._mine) and _holder(ask) in self._mine
+
+    def policy(self, ask: Ask) -> TimePolicy:
+        """How the ask's queue treats what does not fit."""
+        return self._policies.get(ask.queue) or self._policies.get("", OFF)
+
+    # -- before an ask is tried ------------------------------------------------------------------
+    def refuses(self, ask: Ask) -> PendReason | None:
+        """Why the ask may not even be tried: it would overtake, or too many were looked at."""
+        if not self._blocked:
+            return None
+        policy = self.policy(ask)
+        first = self._blocked.get(policy.scope, "")
+        if not first or self.holds_for(ask):
+            return None
+        if policy.policy == STRICT:
+            return reason(Code.BEHIND, where=first)
+        looked = self._looked[policy.scope] = self._looked.get(policy.scope, 0) + 1
+        if policy.policy != NONE and policy.look and looked > policy.look:
+            return reason(Code.BACKFILL_BOUND, needed=policy.look, where=first)
+        return None
+
+    def prepare(self, ask: Ask) -> None:
+        """Sets aside what the ask must leave alone."""
+        if not self.book.holds and not self._aside:
+            return
+        now_us, skip = self.book.now_us, self._own(ask)
+        until_us = self.starts.until_us(ask, now_us)
+        numbers = tuple(hold.number for hold in self.book.in_way(now_us, until_us, skip))
+        key = (numbers, self.book.revision)
+        if key == self._key:
+            return
+        self._lift()
+        if numbers:
+            kept = self.book.kept(now_us, until_us, skip)
+            self._aside = self.book.set_aside(kept)
+            for taking in self._aside:
+                self._work.ledger.set_aside(taking)
+        self._key = key
+
+    def _lift(self) -> None:
+        for taking in self._aside:
+            self._work.ledger.set_aside(taking, back=True)
+        self._aside, self._key = (), ()
+
+    def _own(self, ask: Ask) -> int:
+        hold = self._mine.get(_holder(ask))
+        return hold.number if hold is not None else 0
+
+    # -- what became of it -------------------------------------------------------------------------
+    def placed(self, ask: Ask, placement: Placement) -> Placement:
+        """The ask begins now: its reservation is used, and others may need its place later."""
+        if not self.on:
+            return placement
+        book = self.book
+        book.release(self._own(ask))
+        takings = book.takings_of(_shares(placement))
+        end_us = self.starts.until_us(ask, book.now_us)
+        if book.holds and end_us < FOREVER_US:
+            self._lift()
+            must_end_us = book.borrowed_until_us(end_us, takings)
+            if must_end_us:
+                placement = structs.replace(placement, must_end_us=must_end_us)
+        book.will_end(end_us, ask.label, takings)
+        return placement
+
+    def blocked(self, ask: Ask, why: PendReason) -> int:
+        """The ask waits: it may get, keep or move a reservation. Gives the steps that took."""
+        if not self.on or why.cure not in CURABLE:
+            return 0
+        policy = self.policy(ask)
+        self._blocked.setdefault(policy.scope, ask.label)
+        own = self._mine.get(_holder(ask)) if self._mine else None
+        if own is not None and own.kind != BACKFILL:
+            return 0
+        if own is None and not self._deserves(ask, policy):
+            return 0
+        self._lift()
+        start = self.starts.earliest(ask, own.number if own is not None else 0)
+        if start is not None:
+            self._reserve(ask, own, start)
+        elif own is None:
+            self._tried[policy.scope] = self._tried.get(policy.scope, 0) + 1
+        steps, self.starts.steps = self.starts.steps, 0
+        return steps
+
+    def _deserves(self, ask: Ask, policy: TimePolicy) -> bool:
+        """Whether fewer than `depth` asks of the scope before it have reservations."""
+        if policy.scope in self._full or policy.policy in (NONE, STRICT):
+            return False
+        before = self._tried.get(policy.scope, 0) + sum(
+            hold.kind == BACKFILL and hold.order < ask.order and self._scope(hold) == policy.scope
+            for hold in self.book.holds.values()
+        )
+        if before >= policy.depth:
+            self._full[policy.scope] = None
+        return before < policy.depth
+
+    def _scope(self, hold: Hold) -> str:
+        return (self._policies.get(hold.queue) or self._policies.get("", OFF)).scope
+
+    def _reserve(self, ask: Ask, own: Hold | None, start: Start) -> None:
+        cause = ""
+        if own is not None:
+            if start.at_us == own.from_us and self.starts.stands(ask, own):
+                return
+            if start.at_us > own.from_us and self.starts.stands(ask, own):
+                return
+            cause = self._cause(own, start)
+        number = own.number if own is not None else -1 - len(self.reserves)
+        group, job = _holder(ask)
+        hold = Hold(
+            number=number, group=group, job=job, who=ask.label, order=ask.order, queue=ask.queue,
+            from_us=start.at_us, end_us=start.end_us, shares=start.shares,
+        )  # fmt: skip
+        self.book.reserve(hold)
+        self._mine[group, job] = hold
+        self.reserves.append(
+            Reserve(
+                number=max(number, 0), group=group, job=job, from_us=start.at_us,
+                end_us=start.end_us, shares=start.shares, cause=cause,
+                before_us=own.from_us if own is not None else 0,
+            )
+        )  # fmt: skip
+
+    def _cause(self, own: Hold, start: Start) -> str:
+        """Why a reservation moves, from what is in its way when it was to begin."""
+        if start.at_us < own.from_us:
+            return "something ended or was freed earlier than expected"
+        hosts = {share.host for share in own.shares}
+        for name in sorted(hosts):
+            row = self._work.hosts.index.get(name)
+            if row is None or not self._work.usable[row]:
+                return f"host {name} cannot be used"
+        for end in self.book.ends:
+            names = {self._work.hosts.names[taking.host] for taking in end.takings}
+            if end.at_us > own.from_us and names & hosts:
+                return f"{end.who} runs on {sorted(names & hosts)[0]} for longer than expected"
+        others = self.book.in_way(own.from_us, own.end_us, own.number)
+        if others:
+            return f"reserved for {others[0].who}"
+        return "what it was to use is in use by work without a known end"
+
+    # -- why ---------------------------------------------------------------------------------------
+    def reason_for(self, ask: Ask) -> PendReason | None:
+        """Why an ask that fits waits all the same; None where it does not fit either without
+        what is reserved. What was set aside is back in the ledger afterwards."""
+        if not self._aside:
+            return None
+        self._lift()
+        if attempt(self._work, ask, self.book.now_us) is None:
+            return None
+        now_us = self.book.now_us
+        until_us = self.starts.until_us(ask, now_us)
+        first = self.book.in_way(now_us, until_us, self._own(ask))[0]
+        wait_s = -(-max(0, first.from_us - now_us) // SECOND_US)
+        if first.kind == PREEMPT or first.from_us <= now_us:
+            return reason(Code.RESERVED, where=first.who, until_us=_known(first.end_us))
+        if not ask.length_us:
+            return reason(
+                Code.NO_RUN_LIMIT, where=first.who, available=wait_s, until_us=first.from_us
+            )
+        length_s = -(-ask.length_us // SECOND_US)
+        return reason(
+            Code.WOULD_DELAY, where=first.who, needed=length_s, available=wait_s,
+            until_us=first.from_us,
+        )  # fmt: skip
+
+
+def _known(at_us: int) -> int:
+    return at_us if at_us < FOREVER_US else 0
+
+
+def _holder(ask: Ask) -> tuple[int, int]:
+    return (ask.group, 0) if ask.group else (0, ask.roles[0].jobs[0])
+
+
+def _shares(placement: Placement) -> Sequence[Share]:
+    found = [share for member in placement.members for share in member.shares]
+    found += [share_of(holding) for claim in placement.claims for holding in claim.holdings]
+    return found

@@ -1,0 +1,323 @@
+"""The book of one session: what ends when, what is reserved, and what that leaves for whom.
+
+A place is a counter on a host, or a pool of several. Between now and a later moment, what ends on
+a place makes it freer and what is reserved makes it scarcer; `kept` says how much of what is free
+must be left alone for a use of some length to disturb no reservation. The same sum, looked at
+from a later moment, tells when something that is blocked now can begin.
+"""
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+from msgspec import Struct, structs
+
+from xce.model.placing import Share
+from xce.scheduler.candidates import Workspace
+from xce.scheduler.fit.processors import CPU
+from xce.scheduler.ledger import Ledger, Taking
+from xce.scheduler.snapshot import Column, HostTable, Ranges, Snapshot
+from xce.scheduler.time.terms import FOREVER_US, Hold
+
+Place = tuple[str, int]
+Places = dict[Place, int]
+PORT = "port"
+
+
+class End(Struct, frozen=True, gc=False, order=True):
+    """What ends at one moment; `number` makes the order total."""
+
+    at_us: int
+    number: int
+    who: str
+    takings: tuple[Taking, ...]
+
+
+class Kept(Struct, gc=False):
+    """What must be left alone: amounts by place, bits by (type, host), ports by host."""
+
+    amounts: Places
+    bits: dict[Place, int]
+    ports: dict[int, set[int]]
+
+
+class Book:
+    """Endings and reservations of a session; both grow while it places and reserves."""
+
+    def __init__(self, work: Workspace) -> None:
+        snapshot = work.snapshot
+        self._work = work
+        self.now_us = snapshot.now_us
+        self.holds: dict[int, Hold] = {hold.number: hold for hold in snapshot.holds}
+        self.takings = {n: self.takings_of(hold.shares) for n, hold in self.holds.items()}
+        self.revision = 0
+        self._ends: list[End] | None = None
+        self._freed: dict[Place, list[tuple[int, int]]] | None = None
+        self._columns: dict[str, tuple[Column, Column, Column]] = {}
+
+    # -- what ends -----------------------------------------------------------------------------
+    @property
+    def ends(self) -> list[End]:
+        """All endings in order; read the first time that somebody asks."""
+        if self._ends is None:
+            found = enumerate(self._work.snapshot.ends)
+            self._ends = sorted(
+                End(max(one.end_us, self.now_us + 1), n, one.who, self.takings_of(one.shares))
+                for n, one in found
+            )
+        return self._ends
+
+    def will_end(self, at_us: int, who: str, takings: Sequence[Taking]) -> None:
+        """Something of this session ends then."""
+        self.revision += 1
+        if at_us >= FOREVER_US:
+            return
+        insort(self.ends, End(at_us, len(self.ends), who, tuple(takings)))
+        self._columns = {}
+        if self._freed is not None:
+            for place, amount in self._amounts(takings):
+                insort(self._freed.setdefault(place, []), (at_us, amount))
+
+    def freed(self, place: Place, after_us: int, until_us: int) -> int:
+        """What ends on a place behind one moment and not behind another."""
+        if self._freed is None:
+            self._freed = {}
+            for end in self.ends:
+                for key, amount in self._amounts(end.takings):
+                    self._freed.setdefault(key, []).append((end.at_us, amount))
+        row = self._freed.get(place, [])
+        low = bisect_right(row, (after_us, FOREVER_US))
+        return sum(n for _, n in row[low : bisect_right(row, (until_us, FOREVER_US))])
+
+    def place(self, name: str, host: int) -> Place:
+        """Where an amount counts: on the host, or in the pool that it sees."""
+        pool = self._work.snapshot.pools.get(name)
+        if pool is None or pool[host] < 0:
+            return (name, host)
+        return (name, -1 - int(pool[host]))
+
+    def _amounts(self, takings: Iterable[Taking]) -> Iterator[tuple[Place, int]]:
+        for taking in takings:
+            for name, amount in taking.counters:
+                yield self.place(name, taking.host), amount
+
+    def takings_of(self, shares: Iterable[Share]) -> tuple[Taking, ...]:
+        """Shares as the ledger counts them; hosts and instances that are gone are left out."""
+        found = (_taking(self._work.hosts, share) for share in shares)
+        return tuple(one for one in found if one is not None)
+
+    # -- what is reserved ----------------------------------------------------------------------
+    def reserve(self, hold: Hold) -> None:
+        """A reservation begins to count, in place of an older one of its number."""
+        self.holds[hold.number] = hold
+        self.takings[hold.number] = self.takings_of(hold.shares)
+        self.revision += 1
+
+    def release(self, number: int) -> None:
+        """A reservation counts no more."""
+        if self.holds.pop(number, None) is not None:
+            del self.takings[number]
+            self.revision += 1
+
+    def in_way(self, from_us: int, until_us: int, skip: int = 0) -> list[Hold]:
+        """The reservations that a use of some time touches, soonest first."""
+        found = [
+            hold
+            for hold in self.holds.values()
+            if hold.number != skip and hold.from_us < until_us and hold.end_us > from_us
+        ]
+        return sorted(found, key=lambda hold: (hold.from_us, hold.number))
+
+    def kept(self, from_us: int, until_us: int, skip: int = 0) -> Kept:
+        """What a use of that time must leave alone of what is free when it begins."""
+        holds = self.in_way(from_us, until_us, skip)
+        touching: dict[Place, list[tuple[int, int, int]]] = {}
+        kept = Kept({}, {}, {})
+        for hold in holds:
+            begin = max(hold.from_us, from_us)
+            for taking in self.takings[hold.number]:
+                for type_, bits in taking.bits:
+                    at = (type_, taking.host)
+                    kept.bits[at] = kept.bits.get(at, 0) | bits
+                if taking.ports:
+                    kept.ports.setdefault(taking.host, set()).update(taking.ports)
+            for place, amount in self._amounts(self.takings[hold.number]):
+                touching.setdefault(place, []).append((begin, hold.end_us, amount))
+        for place, uses in touching.items():
+            most = max(
+                sum(n for low, high, n in uses if low <= at < high) - self.freed(place, from_us, at)
+                for at, _, _ in uses
+            )
+            if most > 0:
+                kept.amounts[place] = most
+        return kept
+
+    def borrowed_until_us(self, end_us: int, takings: Sequence[Taking], skip: int = 0) -> int:
+        """When what was just taken must be over because a reservation needs it; 0 = nobody does.
+        Only reservations that begin when the work is expected to be over are asked."""
+        later = sorted(
+            (hold.from_us, hold.number)
+            for hold in self.holds.values()
+            if hold.number != skip and hold.from_us >= end_us
+        )
+        for from_us, number in later:
+            if self._is_needed(number, from_us, takings):
+                return from_us
+        return 0
+
+    def _is_needed(self, number: int, from_us: int, takings: Sequence[Taking]) -> bool:
+        mine = {taking.host: taking for taking in self.takings[number]}
+        for taking in takings:
+            other = mine.get(taking.host)
+            for type_, bits in taking.bits if other is not None else ():
+                if dict(other.bits).get(type_, 0) & bits:  # type: ignore[union-attr]
+                    return True
+            if other is not None and set(other.ports) & set(taking.ports):
+                return True
+        wanted = dict(self._amounts(self.takings[number]))
+        ledger, kept = self._work.ledger, self.kept(self.now_us, from_us + 1)
+        for place, _ in self._amounts(takings):
+            free = _free_at(self._work.snapshot, ledger, place)
+            if place in wanted and kept.amounts.get(place, 0) > free:
+                return True
+        return False
+
+    # -- the ledger of now ---------------------------------------------------------------------
+    def set_aside(self, kept: Kept) -> tuple[Taking, ...]:
+        """Takings that keep from the ledger of now what must be left alone, as far as free."""
+        ledger, snapshot = self._work.ledger, self._work.snapshot
+        counters: dict[int, list[tuple[str, int]]] = {}
+        bits: dict[int, list[tuple[str, int]]] = {}
+        for (name, where), amount in kept.amounts.items():
+            host = where if where >= 0 else _first_of(snapshot, name, where)
+            least = min(amount, int(ledger.column(name)[host]))
+            if least > 0:
+                counters.setdefault(host, []).append((name, least))
+        for (type_, host), mask in kept.bits.items():
+            free = ledger.mask(type_, host) & mask
+            if free:
+                bits.setdefault(host, []).append((type_, free))
+        found = []
+        for host in sorted({*counters, *bits, *kept.ports}):
+            ports = tuple(sorted(ledger.free_ports_of(host) & kept.ports.get(host, set())))
+            found.append(
+                Taking(host, tuple(counters.get(host, ())), tuple(bits.get(host, ())), ports)
+            )
+        return tuple(found)
+
+    # -- later moments -------------------------------------------------------------------------
+    def moments(self, skip: int = 0) -> list[int]:
+        """When something may fit that does not now: each end and each end of a reservation."""
+        times = {end.at_us for end in self.ends}
+        times.update(hold.end_us for hold in self.holds.values() if hold.number != skip)
+        times.update(hold.end_us for hold in self.holds.values() if hold.end_us < FOREVER_US)
+        return sorted(at for at in times if self.now_us < at < FOREVER_US)
+
+    def later(self, at_us: int, until_us: int, skip: int = 0, *, alone: bool = False) -> Snapshot:
+        """The snapshot at a later moment, for a use until `until_us`: all that ends is free, what
+        is reserved is left alone (unless `alone`). Nothing of the ledger may be set aside."""
+        ledger, base = self._work.ledger, self._work.snapshot
+        count = bisect_left(self.ends, at_us + 1, key=lambda end: end.at_us)
+        kept = Kept({}, {}, {}) if alone else self.kept(at_us, until_us, skip)
+        free = {name: self._column(name, count) for name in ledger.free}
+        for (name, where), amount in kept.amounts.items():
+            rows = _rows_of(base, name, where)
+            free[name][rows] = np.maximum(0, free[name][rows] - amount)
+        masks = {type_: list(row) for type_, row in ledger.masks.items()}
+        ports: dict[int, set[int]] = {}
+        for end in self.ends[:count]:
+            for taking in end.takings:
+                for type_, bits in taking.bits:
+                    masks[type_][taking.host] |= bits
+                if taking.ports:
+                    ports.setdefault(taking.host, set()).update(taking.ports)
+        for (type_, host), bits in kept.bits.items():
+            masks[type_][host] &= ~bits
+        return structs.replace(
+            base, now_us=at_us, free=free, pending=(), known={}, holds=(), ends=(),
+            free_masks={type_: tuple(row) for type_, row in masks.items()},
+            free_ports=self._ports_later(ports, kept),
+        )  # fmt: skip
+
+    def _column(self, name: str, count: int) -> Column:
+        """A counter's free amounts when the first `count` endings are over."""
+        if name not in self._columns:
+            rows = [
+                (n, taking.host, amount)
+                for n, end in enumerate(self.ends)
+                for taking in end.takings
+                for counter, amount in taking.counters
+                if counter == name
+            ]
+            table = np.array(rows, dtype=np.int64).reshape(len(rows), 3)
+            self._columns[name] = (table[:, 0], table[:, 1], table[:, 2])
+        numbers, hosts, amounts = self._columns[name]
+        upto = int(np.searchsorted(numbers, count))
+        column = self._work.ledger.free[name].copy()
+        pool = self._work.snapshot.pools.get(name)
+        if pool is None:
+            np.add.at(column, hosts[:upto], amounts[:upto])
+        else:
+            for host, amount in zip(hosts[:upto].tolist(), amounts[:upto].tolist(), strict=True):
+                column[pool == pool[host] if pool[host] >= 0 else host] += amount
+        totals = self._work.hosts.totals.get(name)
+        return column if totals is None else np.minimum(column, np.maximum(totals, column * 0))
+
+    def _ports_later(self, freed: dict[int, set[int]], kept: Kept) -> tuple[Ranges, ...]:
+        ledger = self._work.ledger
+        found = list(self._work.snapshot.free_ports)
+        for host in sorted({*freed, *kept.ports, *ledger.hosts_with_held_ports()}):
+            numbers = ledger.free_ports_of(host) | freed.get(host, set())
+            numbers -= kept.ports.get(host, set())
+            found[host] = tuple((number, number) for number in sorted(numbers))
+        return tuple(found)
+
+
+def _first_of(snapshot: Snapshot, name: str, where: int) -> int:
+    return int(np.flatnonzero(snapshot.pools[name] == -1 - where)[0])
+
+
+def _rows_of(snapshot: Snapshot, name: str, where: int) -> Column:
+    if where >= 0:
+        return np.array([where], dtype=np.int64)
+    return np.flatnonzero(snapshot.pools[name] == -1 - where)
+
+
+def _free_at(snapshot: Snapshot, ledger: Ledger, place: Place) -> int:
+    name, where = place
+    host = where if where >= 0 else _first_of(snapshot, name, where)
+    return int(ledger.column(name)[host])
+
+
+def _taking(table: HostTable, share: Share) -> Taking | None:
+    host = table.index.get(share.host)
+    if host is None:
+        return None
+    bits: dict[str, int] = {}
+    ports = []
+    for key in share.instances:
+        _, type_, name = key.split("/", 2)
+        if type_ == PORT:
+            ports.append(int(name))
+            continue
+        number = int(name) if type_ == CPU else _numbers(table, host).get(key)
+        if number is not None:
+            bits[type_] = bits.get(type_, 0) | 1 << number
+    counters = tuple(
+        (plain, amount)
+        for plain, amount in ((name.split("@")[0], amount) for name, amount in share.counters)
+        if plain in table.totals
+    )
+    return Taking(host, counters, tuple(sorted(bits.items())), tuple(ports))
+
+
+def _numbers(table: HostTable, host: int) -> dict[str, int]:
+    """The bit of each instance of a host, by its key."""
+    memo: dict[int, dict[str, int]] = table.memo.setdefault("numbers", {})
+    if host not in memo:
+        memo[host] = {
+            one.key: number
+            for rows in table.instances.values()
+            for number, one in rows[host].items()
+        }
+    return memo[host]

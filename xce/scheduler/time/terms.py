@@ -1,0 +1,76 @@
+"""What a session knows of time: who is expected to end when, what is reserved from when, policies.
+
+All are plain values of the snapshot. Times are absolute; FOREVER_US stands for "nobody knows".
+"""
+
+from msgspec import Struct
+
+from xce.model.placing import Holding, Share
+
+FOREVER_US = 1 << 62
+NONE, EASY, CONSERVATIVE, STRICT = "none", "easy", "conservative", "strict"
+POLICIES = (NONE, EASY, CONSERVATIVE, STRICT)
+BACKFILL, ADVANCE, PREEMPT = "backfill", "advance", "preempt"
+
+
+class Ending(Struct, frozen=True, gc=False, kw_only=True):
+    """Work that runs and is expected to end, with what is free then. What has no limit is not
+    among the endings of a snapshot: it is never counted on. `who` is `12` or `g7`."""
+
+    end_us: int
+    who: str
+    shares: tuple[Share, ...]
+
+
+class Hold(Struct, frozen=True, gc=False, kw_only=True):
+    """A reservation as a session sees it: `shares` are kept for its holder from `from_us` until
+    `end_us`, when the holder is expected to be done with them. `order` is the holder's place in
+    the order of what waits (empty where it is no pending work)."""
+
+    number: int
+    kind: str = BACKFILL
+    group: int = 0
+    job: int = 0
+    who: str
+    order: tuple[int, ...] = ()
+    queue: str = ""
+    from_us: int
+    end_us: int = FOREVER_US
+    shares: tuple[Share, ...]
+
+    @property
+    def holder(self) -> tuple[int, int]:
+        """The group or plain job that it is for; (0, 0) where it is for a name."""
+        return (self.group, self.job)
+
+
+class TimePolicy(Struct, frozen=True, gc=False, kw_only=True):
+    """How a queue treats what does not fit now: how many of its blocked asks get reservations
+    (`depth`), and how many asks are looked at behind the first blocked one (`look`, 0 = all).
+    Queues of one `scope` share the depth."""
+
+    policy: str = EASY
+    depth: int = 1
+    look: int = 1_000
+    scope: str = ""
+
+
+class Reserve(Struct, frozen=True, gc=False, kw_only=True):
+    """What a plan reserves. `number` is that of the reservation it moves, 0 for a new one;
+    `before_us` when that was to begin, `cause` why it moved."""
+
+    number: int = 0
+    group: int = 0
+    job: int = 0
+    from_us: int
+    end_us: int = FOREVER_US
+    shares: tuple[Share, ...]
+    cause: str = ""
+    before_us: int = 0
+
+
+def share_of(holding: Holding) -> Share:
+    """A claim's holding as a share."""
+    counters = ((holding.counter, holding.amount),) if holding.counter else ()
+    instances = (holding.instance,) if holding.instance else ()
+    return Share(host=holding.host, tasks=0, counters=counters, instances=instances)
