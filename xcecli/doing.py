@@ -34,6 +34,7 @@ COLUMNS = (
 )
 _GIVEN = (
     "name", "tasks", "queue", "application", "priority", "stdin", "stdout", "stderr", "held",
+    "run_limit_us", "run_estimate_us", "project", "description",
 )  # fmt: skip
 _FILTERS = ("user", "queue", "name", "group", "limit")
 
@@ -73,9 +74,8 @@ def submit(values: dict[str, Any], words: list[str]) -> int:
         "whether the job was submitted is not known. Look with `xcecli jobs -a`; "
         f"the idempotency key of this request is {key}"
     )
-    status, told = call(
-        place, "POST", "/v1/jobs", body_of(values, words, script), key=key, unsure=unsure
-    )
+    body = body_of(values, words, script)
+    status, told = call(place, "POST", "/v1/jobs", body, key=key, unsure=unsure)
     if status >= 300:
         raise say.failure_of(status, told, "Job not submitted.")
     if values.get("json"):
@@ -86,6 +86,9 @@ def submit(values: dict[str, Any], words: list[str]) -> int:
         which = "default queue" if told.get("default_queue") else "queue"
         out = sys.stderr if values.get("wait") else sys.stdout
         print(f"Job <{told['job']}> is submitted to {which} <{told['queue']}>.", file=out)
+        for field, text in (("begin_us", "scheduled after"), ("terminate_us", "terminated by")):
+            if body.get(field):
+                print(f"Job will be {text} {say.exactly(body[field])[:19]}", file=out)
     return wait_for(place, "jobs", told["job"]) if values.get("wait") else say.OK
 
 
@@ -143,7 +146,16 @@ def body_of(values: dict[str, Any], words: list[str], script: str) -> dict[str, 
     for field in _GIVEN:
         if values.get(field) not in (None, ""):
             body[field] = values[field]
-    return body
+    return {**body, **moments(values)}
+
+
+def moments(values: dict[str, Any]) -> dict[str, int]:
+    """Begin and termination time, by the clock of this machine and the user's local time."""
+    if not values.get("begin") and not values.get("terminate"):
+        return {}
+    from xcecli.line.moments import resolved
+
+    return resolved(values, time.time_ns() // 1_000)
 
 
 def one_requirement(texts: list[str]) -> str:

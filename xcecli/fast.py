@@ -17,6 +17,10 @@ def run(argv: list[str]) -> int | None:
     if not argv or argv[0] not in FAST or "_XCECLI_COMPLETE" in os.environ:
         return None
     parsed = parse(FAST[argv[0]], argv[1:])
+    if parsed is None and argv[0] == "submit" and "--help" not in argv:
+        from xcecli.line.bsub import read_line
+
+        parsed = read_line(argv[1:])
     if parsed is None:
         return None
     from xcecli import doing

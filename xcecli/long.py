@@ -12,6 +12,12 @@ if TYPE_CHECKING:
 HELD = "The job was suspended while pending; `xcecli resume` lets it go"
 
 
+_TERM = {
+    "run_limit": " TERM_RUNLIMIT: job killed after reaching its run limit.",
+    "deadline": " TERM_DEADLINE: job killed after reaching its termination time.",
+}
+
+
 def job_lines(told: dict[str, Any]) -> list[str]:
     """What there is to say of one job."""
     what = " ".join(told["command"]) if told["command"] else "a script"
@@ -28,6 +34,7 @@ def job_lines(told: dict[str, Any]) -> list[str]:
     ]
     if told.get("application"):
         lines.append(f"  Application <{told['application']}>")
+    lines += [f"  {text}" for text in _asked(told)]
     if told["resreq"]:
         lines.append(f"  Requested Resources <{told['resreq']}>")
     if told["group"]:
@@ -42,6 +49,22 @@ def job_lines(told: dict[str, Any]) -> list[str]:
         lines.append(f"  Last failed start: {told['last_failure']}")
     why = waiting_lines(told, told.get("reason"))
     return [*lines, " PENDING REASONS:", *why] if why else lines
+
+
+def _asked(told: dict[str, Any]) -> list[str]:
+    """What was asked for beside the place: project, limits and times."""
+    found = [
+        f"{text} <{told[field]}>"
+        for field, text in (("project", "Project"), ("description", "Job Description"))
+        if told.get(field)
+    ]
+    for field, text in (("run_limit_us", "RUNLIMIT"), ("run_estimate_us", "ESTIMATED RUN TIME")):
+        if told.get(field):
+            found.append(f"{text} {told[field] / 60_000_000:.1f} min")
+    for field, text in (("begin_us", "Start Time"), ("terminate_us", "Termination Time")):
+        if told.get(field):
+            found.append(f"Specified {text} <{say.exactly(told[field])[:19]}>")
+    return found
 
 
 def waiting_lines(told: dict[str, Any], reason: dict[str, Any] | None) -> list[str]:
@@ -68,8 +91,9 @@ def _end_text(told: dict[str, Any]) -> str:
     ended = told["exit"] or {}
     if told["state"] == "DONE":
         return "Done successfully."
+    why = _TERM.get(ended.get("reason") or "", "")
     if ended.get("how") == "exited":
-        return f"Exited with exit code {ended['code']}."
+        return f"Exited with exit code {ended['code']}.{why}"
     if ended.get("how") == "signalled":
-        return f"Exited by signal {ended['code']}."
-    return f"Ended without a code: {ended.get('reason') or 'not known'}."
+        return f"Exited by signal {ended['code']}.{why}"
+    return f"Ended without a code: {ended.get('reason') or 'not known'}.{why}"

@@ -4,7 +4,8 @@
 options and help from them. Whatever the fast parser takes, click takes with the same meaning;
 whatever it does not understand it leaves to click, so that refusals and help have one voice.
 
-Kinds: `text` and `int` take a value, `list` takes one and may be repeated, `flag` takes none.
+Kinds: `text` and `int` take a value, `list` takes one and may be repeated, `flag` takes none;
+`bsub` takes a value that `line/bsub.py` judges, as it does all options of bsub that are not here.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ _JSON = Option("--json", "json", "flag", "", "short for --format json")
 SUBMIT = Command(
     "Run a command as a job. All words after the options belong to it; no shell is used unless\n"
     "you ask for one. Without a command, a script is read from the standard input; its #BSUB\n"
-    "lines are options, and those of the command line win over them.",
+    "lines are options, and those of the command line win over them. All options of bsub are\n"
+    "taken; those that are not acted on are named in a warning.",
     "[COMMAND [ARG]...]",
     (
         Option("-J --name", "name", "text", "NAME", "name of the job [the command]"),
@@ -67,7 +69,13 @@ SUBMIT = Command(
         Option("-e --error", "stderr", "text", "FILE", "errors [they join the output]"),
         Option("-i --input", "stdin", "text", "FILE", "input [nothing]"),
         Option("-H --hold", "held", "flag", "", "submit it held; `xcecli resume` lets it go"),
-        Option("--priority", "priority", "int", "N", "priority in its queue"),
+        Option("-sp --priority", "priority", "int", "N", "priority in its queue"),
+        Option("-W", "run_limit_us", "bsub", "[H:]M", "run limit; it is ended when it is over"),
+        Option("-We", "run_estimate_us", "bsub", "[H:]M", "estimated run time; no limit"),
+        Option("-b", "begin", "bsub", "TIME", "begin not before [[[YEAR:]MONTH:]DAY:]HOUR:MINUTE"),
+        Option("-t", "terminate", "bsub", "TIME", "end it at that time"),
+        Option("-P --project", "project", "text", "NAME", "project"),
+        Option("-Jd --description", "description", "text", "TEXT", "what it is, for people"),
         Option("--env", "env", "text", "LIST", "all, none, or a list: all,~SECRET,MODE=fast"),
         Option("--cwd", "cwd", "text", "DIR", "directory of the job [this one]"),
         Option("--script", "script", "text", "FILE", "run this script and heed its #BSUB lines"),
@@ -79,6 +87,7 @@ SUBMIT = Command(
   xcecli submit sleep 60
   xcecli submit -n 4 -R 'rusage[mem=8GB] span[hosts=1]' ./train.sh
   xcecli submit -q normal -J build -o build.%J.log make -j4
+  xcecli submit -W 1:30 -b 20:00 ./nightly.sh
   xcecli submit --wait sh -c 'echo $XCE_JOB; exit 3'
   xcecli submit < job.sh""",
     stops=True,
@@ -148,6 +157,8 @@ def parse(command: Command, argv: list[str]) -> tuple[Values, list[str]] | None:
         name, given = (word, None) if word in by_name else _split(word)
         option = by_name.get(name)
         if option is None or (option.kind == "flag" and given is not None):
+            return None
+        if option.kind == "bsub":
             return None
         if option.kind != "flag" and given is None:
             if at == len(argv):

@@ -35,6 +35,7 @@ _KINDS: dict[str, dict[str, Any]] = {
     "int": {"type": _number},
     "list": {"multiple": True},
     "text": {},
+    "bsub": {},
 }
 
 

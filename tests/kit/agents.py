@@ -83,6 +83,7 @@ class SimAgent:
         self.launches: dict[int, LaunchHere] = {}
         self.attachments: dict[int, AttachmentHere] = {}
         self._flushing = self._resending = False
+        self.enforces = True
 
     # -- the line ------------------------------------------------------------------------------
     def pump(self) -> None:
@@ -240,6 +241,11 @@ class SimAgent:
         self._put_started(here)
         if here.life.run_us is not None:
             self.world.after(here.life.run_us, self._exits, here, self.boot)
+        if here.task is not None and here.task.run_limit_us and self.enforces:
+            self.world.after(here.task.run_limit_us, self._limit, here, "run_limit", self.boot)
+        if here.task is not None and here.task.terminate_us and self.enforces:
+            wait_us = max(0, here.task.terminate_us - self.world.now_us)
+            self.world.after(wait_us, self._limit, here, "deadline", self.boot)
         if here.task is not None and here.task.ready_port:
             self.world.after(here.life.ready_us, self._ready, here, self.boot)
 
@@ -258,6 +264,12 @@ class SimAgent:
         )
         self._over(here, how=how, code=code, ran="yes")
 
+    def _limit(self, here: LaunchHere, cause: str, boot: int) -> None:
+        """The host enforces a limit by itself."""
+        if boot == self.boot and here.phase == "running":
+            here.phase = "stopping"
+            self.world.after(here.life.kill_us, self._killed, here, self.boot, cause)
+
     def _stop(self, here: LaunchHere) -> None:
         if here.phase in ("new", "preparing", "armed"):
             self._over(here, how="aborted", cause_of_end="stopped", ran="no")
@@ -267,9 +279,9 @@ class SimAgent:
         elif here.phase == "over":
             self._over(here, **(here.outcome or {}))
 
-    def _killed(self, here: LaunchHere, boot: int) -> None:
+    def _killed(self, here: LaunchHere, boot: int, cause: str = "stopped") -> None:
         if boot == self.boot and here.phase == "stopping":
-            self._over(here, how="signalled", code=15, cause_of_end="stopped", ran="yes")
+            self._over(here, how="signalled", code=15, cause_of_end=cause, ran="yes")
 
     def _over(self, here: LaunchHere, **outcome: Any) -> None:
         here.outcome = outcome

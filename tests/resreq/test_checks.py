@@ -174,7 +174,7 @@ def test_a_line_that_asks_nothing_is_a_usage_error(run: Run, argv: list[str]) ->
 
 
 SCRIPT = """#!/bin/bash
-#BSUB -n 4 -W 90
+#BSUB -n 4 -c 90
 #BSUB -R "rusage[mem=1GB]" -R span[hosts=1] -queue normal
 """
 
@@ -186,7 +186,7 @@ def test_a_script_is_shown_option_by_option(run: Run, tmp_path: Path) -> None:
     assert code == 1
     assert out.splitlines() == [
         "    2  -n        4",
-        "    2  -W        90  = 90m  (kept, not acted on yet)",
+        "    2  -c        90  = 90m  (kept, not acted on yet)",
         "    3  -R        rusage[mem=1GB]",
         "    3  -R        span[hosts=1]",
         "    3  -queue    normal  (unknown)",
@@ -202,7 +202,7 @@ def test_a_script_is_told_as_one_object(run: Run, tmp_path: Path) -> None:
     code, out, err = run("script", "check", str(path), "--json")
     told = json.loads(out)
     assert (code, err, told["valid"]) == (1, "", False)
-    assert told["counts"] == {"n": 1, "W": 1, "R": 2, "queue": 1}
+    assert told["counts"] == {"n": 1, "c": 1, "R": 2, "queue": 1}
     assert told["effective"]["R"] == ["rusage[mem=1GB]", "span[hosts=1]"]
     assert told["resreq"] == "rusage[mem=1GB] span[hosts=1]"
     assert [(one["code"], one["line"], one["column"]) for one in told["errors"]] == [

@@ -167,9 +167,9 @@ def test_gpus_are_a_reservation_of_the_requirement() -> None:
 
 
 def test_every_option_that_is_not_acted_on_is_named_with_what_it_is() -> None:
-    reading = read_script("#BSUB -W 90 -nnodes 2 -oo x -n 2,4\n")
+    reading = read_script("#BSUB -c 90 -nnodes 2 -oo x -n 2,4\n")
     assert [one.message for one in reading.warnings] == [
-        "-W (run limit) is kept but not acted on yet",
+        "-c (CPU time limit) is kept but not acted on yet",
         "-nnodes (hosts, taken whole) belongs to other systems and is not acted on",
         "-oo: the file is appended to, not written anew",
         "-n: the job gets exactly 2 tasks, never up to 4",

@@ -349,5 +349,14 @@ def _requests(order: LaunchOrder) -> list[Message]:
     ]
     if order.target == RUNNING:
         go: Message = {"do": "go", **known, "go_env": order.go_env, "task": order.task}
-        return [go, *signals]
+        return [go, *_limits(order), *signals]
     return [{"do": "prepare", **known, "task": order.task}] if order.task else []
+
+
+def _limits(order: LaunchOrder) -> list[Message]:
+    """The limits as they are now; an order of a controller of before says none."""
+    if order.run_limit_us < 0 or order.terminate_us < 0:
+        return []
+    known: Message = {"launch": order.launch, "generation": order.generation}
+    limits = {"run_limit_us": order.run_limit_us, "terminate_us": order.terminate_us}
+    return [{"do": "limit", **known, **limits}]

@@ -90,6 +90,12 @@ def submit_job(http: HttpRequest, body: bytes, part: str = "") -> SubmitJob:
         gid=http.scope["state"].get(PEER_GID, -1),
         umask=asked.umask,
         application=asked.application,
+        run_limit_us=asked.run_limit_us,
+        run_estimate_us=asked.run_estimate_us,
+        begin_us=asked.begin_us,
+        terminate_us=asked.terminate_us,
+        project=asked.project,
+        description=asked.description,
     )
     return SubmitJob(
         actor=actor,

@@ -19,6 +19,7 @@ from xce.model.manifest.process import (
 
 PRIORITY_MAX = 1_000
 NAME_CHARACTERS_MAX = 4_094
+TIME_US_MAX = 1 << 60
 
 
 class JobRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -41,6 +42,12 @@ class JobRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     stderr: str = ""
     held: bool = False
     application: str = ""
+    run_limit_us: int = 0
+    run_estimate_us: int = 0
+    begin_us: int = 0
+    terminate_us: int = 0
+    project: str = ""
+    description: str = ""
 
 
 class GroupRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -67,6 +74,13 @@ def judge_job(asked: JobRequest) -> None:
         raise Problem("invalid", f"Bad resource requirement: {most}", pointer="/resreq")
     for field in ("stdin", "stdout", "stderr"):
         _refuse(wrong_path(getattr(asked, field)), field)
+    for field in ("run_limit_us", "run_estimate_us", "begin_us", "terminate_us"):
+        if not 0 <= getattr(asked, field) <= TIME_US_MAX:
+            raise Problem("invalid", f"{field}: microseconds, 0 for none", pointer=f"/{field}")
+    for field in ("project", "description"):
+        text = getattr(asked, field)
+        if len(text) > NAME_CHARACTERS_MAX or not text.isprintable():
+            raise Problem("invalid", f"{field}: one line of text", pointer=f"/{field}")
 
 
 def _judge_what(asked: JobRequest) -> None:

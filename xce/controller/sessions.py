@@ -19,8 +19,10 @@ from xce.controller.core.view import Viewer
 from xce.controller.step import Step
 from xce.model.actor import CONTROLLER
 from xce.model.ids import parse_group, parse_job
+from xce.model.job import Job
+from xce.model.units import format_moment
 from xce.scheduler.plan import Plan
-from xce.scheduler.reasons import Cure, PendReason
+from xce.scheduler.reasons import Code, Cure, PendReason, reason
 from xce.scheduler.session import SessionRun
 
 STEPS_PER_TURN = 5_000
@@ -50,6 +52,7 @@ class Sessions:
         self._viewer = Viewer(state)
         self._seen = (-1, -1)
         self._backoff_due = False
+        self._looked_us = 0
         self._reasons: dict[str, PendReason] = {}
         self._reasons_freed = -1
 
@@ -73,6 +76,7 @@ class Sessions:
         index = self._state.index
         self._seen = (index.freed, index.waits)
         self._backoff_due = False
+        self._looked_us = now_us
         known = self._reasons if self._reasons_freed == index.freed else {}
         snapshot = self._viewer.snapshot(now_us, known)
         state, run = self._state, SessionRun(snapshot)
@@ -141,7 +145,15 @@ class Sessions:
             return None
         if job.group:
             return self._reasons.get(f"g{job.group}")
-        return pend_reason(state, job) or self._reasons.get(state.index.class_of(job))
+        if why := pend_reason(state, job):
+            return why
+        if job.not_before_us > self._looked_us and self._begins(job):
+            return reason(Code.BEGIN_TIME, detail=format_moment(job.not_before_us))
+        return self._reasons.get(state.index.class_of(job))
+
+    def _begins(self, job: Job) -> bool:
+        """Whether what a job waits for is its begin time, and no pause after a failed start."""
+        return self._state.specs[job.spec].begin_us == job.not_before_us
 
     def dry_run(self, command: SubmitGroup, now_us: int) -> Mapping[str, Any] | Rejection:
         """What a session would do with the gang if it were all that waits."""
@@ -170,9 +182,9 @@ class Sessions:
 def shown(plan: Plan) -> dict[str, Any]:
     """A plan of one gang for people: who would be where, or why not."""
     if not plan.placements:
-        reason = plan.reasons[0].reason if plan.reasons else None
-        text = reason.text() if reason is not None else "no reason was given"
-        never = reason is not None and reason.cure == Cure.NEVER
+        why = plan.reasons[0].reason if plan.reasons else None
+        text = why.text() if why is not None else "no reason was given"
+        never = why is not None and why.cure == Cure.NEVER
         return {"fits": False, "never": never, "members": [], "reason": text}
     members = [
         {

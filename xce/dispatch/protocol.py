@@ -60,6 +60,7 @@ class Task(Message, frozen=True, gc=False, kw_only=True):
     Output paths may hold `%J`, `%I` resolved by the controller; relative ones are under `cwd`.
     `files`: content by variable; the host writes each to a file of the user's before the launch is
     armed, sets the variable to its path, and removes it when the launch is over.
+    `run_limit_us` of running, and the moment `terminate_us`, are enforced by the host itself.
     `ready_port` > 0: once started, the host reports Probed when that port accepts a connection.
     """
 
@@ -80,6 +81,7 @@ class Task(Message, frozen=True, gc=False, kw_only=True):
     first_rank: int = 0
     mem_bytes: int = 0
     run_limit_us: int = 0
+    terminate_us: int = 0
     ready_port: int = 0
     kill_grace_us: int = 10_000_000
 
@@ -87,7 +89,8 @@ class Task(Message, frozen=True, gc=False, kw_only=True):
 class LaunchOrder(Message, frozen=True, gc=False, kw_only=True, tag="launch"):
     """Bring a launch to `target`. `task` is there for PREPARED, and for RUNNING where the host
     may not have prepared it yet; `go_env` completes the environment at RUNNING.
-    `stop_reason` says why at GONE; `signals` are (number, name) pairs, each acts at most once."""
+    `stop_reason` says why at GONE; `signals` are (number, name) pairs, each acts at most once.
+    At RUNNING the limits are those of now, for they may move while it runs; -1 says nothing."""
 
     launch: int
     job: int
@@ -98,6 +101,8 @@ class LaunchOrder(Message, frozen=True, gc=False, kw_only=True, tag="launch"):
     go_env: dict[str, str] = {}
     stop_reason: str = ""
     signals: tuple[tuple[int, str], ...] = ()
+    run_limit_us: int = -1
+    terminate_us: int = -1
 
 
 class AttachmentOrder(Message, frozen=True, gc=False, kw_only=True, tag="attachment"):
@@ -178,7 +183,7 @@ class Ended(Message, frozen=True, gc=False, kw_only=True, tag="ended"):
 
     `how`: exited (code), signalled (code = signal number), aborted (never let go; `cause_of_end`
     says why, for a failed preparation with the reason), lost (proven gone, outcome unknown).
-    `cause_of_end`: "" | killed | stopped | oom | run_limit | lease | prepare_failed |
+    `cause_of_end`: "" | killed | stopped | oom | run_limit | deadline | lease | prepare_failed |
     bad_task (it could not be prepared anywhere, by its own fault) |
     supervisor_died | reboot. `ran`: yes no unknown (was `started` journalled?).
     """

@@ -46,7 +46,8 @@ class Spec(Struct, frozen=True, gc=False, kw_only=True):
     `tasks` is the number of tasks of the job; `resreq` the canonical text of what the job, its
     `application` profile and its queue ask for; `need` its resolved form. `script`, `environment`
     are blob hashes ("" for none). `end_if_impossible`: it ends when its
-    dependency can never be met.
+    dependency can never be met. Of its times `run_limit_us` counts while it runs, `begin_us`
+    and `terminate_us` are moments; 0 is none.
     """
 
     command: tuple[str, ...]
@@ -67,16 +68,22 @@ class Spec(Struct, frozen=True, gc=False, kw_only=True):
     retries: RetryConfig | None = None
     barrier_timeout_us: int = 0
     run_limit_us: int = 0
+    run_estimate_us: int = 0
+    begin_us: int = 0
+    terminate_us: int = 0
     user: str = ""
     gid: int = -1
     umask: int = 0o022
     application: str = ""
     end_if_impossible: bool = False
+    project: str = ""
+    description: str = ""
 
 
 class Exit(Struct, frozen=True, gc=False, kw_only=True):
     """How an attempt ended. `how`: exited signalled aborted lost none; `reason` for people and
-    rules (exit signal oom run_limit host_lost claim_lost not_ready killed start_failed stopped)."""
+    rules (exit signal oom run_limit deadline host_lost claim_lost not_ready killed start_failed
+    stopped); `deadline` is the termination time of a job."""
 
     how: str = "none"
     code: int = 0

@@ -130,6 +130,22 @@ def format_duration(duration_us: int) -> str:
     return f"{duration_us // SECOND_US}s"
 
 
+def format_moment(at_us: int) -> str:
+    """A moment as `2026-11-30 20:00:00 UTC`: integer arithmetic, the same on every machine."""
+    days, rest_s = divmod(at_us // 1_000_000, 86_400)
+    era, of_era = divmod(days + 719_468, 146_097)
+    year = (of_era - of_era // 1_460 + of_era // 36_524 - of_era // 146_096) // 365
+    of_year = of_era - (365 * year + year // 4 - year // 100)
+    shifted = (5 * of_year + 2) // 153
+    day, month = (
+        of_year - (153 * shifted + 2) // 5 + 1,
+        shifted + 3 if shifted < 10 else shifted - 9,
+    )
+    year += era * 400 + (month <= 2)
+    clock = f"{rest_s // 3600:02}:{rest_s // 60 % 60:02}:{rest_s % 60:02}"
+    return f"{year:04}-{month:02}-{day:02} {clock} UTC"
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """The known word that `word` was most likely meant to be, or "" when none is near."""
     if len(word) > WORD_CHARACTERS_MAX:

@@ -71,6 +71,7 @@ class Code(StrEnum):
     NO_RUN_LIMIT = "no_run_limit"
     BEHIND = "behind"
     BACKFILL_BOUND = "backfill_bound"
+    BEGIN_TIME = "begin_time"
 
 
 class CodeText(Struct, frozen=True, gc=False, kw_only=True):
@@ -296,6 +297,12 @@ TABLE: Mapping[Code, CodeText] = MappingProxyType(
             Cure.ON_FREE,
             "Enough asks were looked at behind the first one that waits.",
             "not looked at: {needed} behind {where} were; backfill looks no further",
+        ),
+        Code.BEGIN_TIME: _row(
+            Scope.JOB,
+            Cure.ON_CHANGE,
+            "The job has a begin time that has not come.",
+            "the job has a specified start time: {detail}",
         ),
     }
 )

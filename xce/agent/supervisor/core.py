@@ -26,7 +26,7 @@ from xce.agent.supervisor.spawn import Recipe, Unpreparable, fork_process
 from xce.agent.supervisor.tree import Tree
 from xce.agent.supervisor.wire import VERSION, Message
 
-_OF_LAUNCH = ("prepare", "go", "stop", "signal")
+_OF_LAUNCH = ("prepare", "go", "stop", "signal", "limit")
 
 
 class Core:
@@ -182,6 +182,15 @@ class Core:
         if self.ledger.note_signal(live.launch, message["seq"]):
             self.after.append(lambda: live.tree.signal(number, self.endings.others(live)))
 
+    def _limit(self, message: Message) -> None:
+        """Limits as they are from now on; they may have moved while it runs."""
+        live = self.live.get(message["launch"])
+        if live is None:
+            return
+        live.limit_s, live.terminate_us = message["run_limit_us"] / 1e6, message["terminate_us"]
+        if live.state == RUNNING and live.let_go_s and live.tree.mains:
+            self.endings.watch_limits(live)
+
     def stop_all(self, reason: str) -> None:
         """Bring everything down, as when the host is taken out of service."""
         for live in list(self.live.values()):
@@ -198,6 +207,7 @@ class Core:
         "go": _go,
         "stop": _stop,
         "signal": _signal,
+        "limit": _limit,
     }
 
     # --- up -------------------------------------------------------------------------------
@@ -247,10 +257,9 @@ class Core:
         crashpoint.reach("launch.after_started")
         for process in live.processes:
             process.let_go(live.go_env)
-        if live.limit_s > 0:
-            live.limit_at_s = clock_s() + live.limit_s
-            self.endings.wake(live, live.limit_s)
+        live.let_go_s = clock_s()
         self._tell_started(live)
+        self.endings.watch_limits(live)
 
     def _tell_armed(self, live: Launch) -> None:
         if live.state in (ARMED, RUNNING):

@@ -24,6 +24,8 @@ PREPARING, ARMED, RUNNING = LaunchState.PREPARING, LaunchState.ARMED, LaunchStat
 STOPPING, CLEANING, ENDED = LaunchState.STOPPING, LaunchState.CLEANING, LaunchState.ENDED
 CLEAN_FIRST_S, CLEAN_MAX_S = 0.002, 0.5
 LOOK_S = 0.02
+LIMIT_LOOK_S = 60.0
+"""A termination time is looked at again at least this often: the wall clock may be set."""
 
 
 def now_us() -> int:
@@ -156,9 +158,8 @@ class Endings:
     def _look_down(self, live: Launch, now_s: float) -> None:
         """Go on with a launch on its way down, or bring down one that is over its limit."""
         if live.state == RUNNING:
-            if live.tree.mains and 0 < live.limit_at_s <= now_s:
-                live.cause = "run_limit"
-                self.bring_down(live)
+            if live.tree.mains:
+                self.watch_limits(live)
             return
         if live.tree.mains and (live.state == CLEANING or now_s >= live.kill_at_s):
             live.state = CLEANING
@@ -167,6 +168,16 @@ class Endings:
             left_s = live.kill_at_s - now_s if live.state == STOPPING else CLEAN_MAX_S
             self.wake(live, max(CLEAN_FIRST_S, left_s))
         self.settle(live)
+
+    def watch_limits(self, live: Launch) -> None:
+        """Bring down what is over a limit; look at the rest again when its next one is due."""
+        now_s = clock_s()
+        limits = live.limits(now_s, now_us())
+        if limits and limits[0][0] <= now_s:
+            live.cause = limits[0][1]
+            self.bring_down(live)
+        elif limits:
+            self.wake(live, min(limits[0][0] - now_s, LIMIT_LOOK_S))
 
     def others(self, live: Launch) -> set[int]:
         """Main processes of all other launches."""

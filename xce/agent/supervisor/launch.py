@@ -15,7 +15,7 @@ from typing import Any
 from xce.agent.supervisor.spawn import Process
 from xce.agent.supervisor.tree import Tree
 
-CAUSES = ("killed", "stopped", "oom", "run_limit", "lease")
+CAUSES = ("killed", "stopped", "oom", "run_limit", "deadline", "lease")
 
 
 class LaunchState(StrEnum):
@@ -57,7 +57,8 @@ class Launch:
         self.kill_at_s = 0.0
         self.grace_s = 10.0
         self.limit_s = 0.0
-        self.limit_at_s = 0.0
+        self.terminate_us = 0
+        self.let_go_s = 0.0
         self.ready_port = 0
         self.paths: list[str] = []
         self.clean_tries = 0
@@ -80,7 +81,19 @@ class Launch:
         """What the task says of its time and readiness."""
         self.grace_s = task["kill_grace_us"] / 1e6
         self.limit_s = task["run_limit_us"] / 1e6
+        # An agent of before says no termination time.
+        self.terminate_us = task.get("terminate_us", 0)
         self.ready_port = task["ready_port"]
+
+    def limits(self, now_s: float, now_us: int) -> list[tuple[float, str]]:
+        """The moments (of the boot-time clock) at which it is over a limit, and which one. The
+        termination time is a time of day: where the wall clock is set, it moves with it."""
+        found = []
+        if self.limit_s > 0:
+            found.append((self.let_go_s + self.limit_s, "run_limit"))
+        if self.terminate_us > 0:
+            found.append((now_s + (self.terminate_us - now_us) / 1e6, "deadline"))
+        return sorted(found)
 
     def told(self) -> dict[str, Any]:
         """The launch as it is told to the agent."""

@@ -1,6 +1,6 @@
 """Lines of JSON over a unix socket, as agent and supervisor speak them.
 
-The agent asks: hello, epoch, anchor, prepare, go, stop, signal, ack, sync, leave, drain.
+The agent asks: hello, epoch, anchor, prepare, go, stop, signal, limit, ack, sync, leave, drain.
 The supervisor tells: listed (answer to hello), synced (all asked before is durable), armed,
 started, ended. A line is one object; order is kept in both directions. What the other side sends
 beyond `LINE_BYTES_MAX` without a line end is a broken peer.
@@ -26,6 +26,7 @@ SHAPES: dict[str, dict[str, type]] = {
     "go": {**_LAUNCH, "go_env": dict},
     "stop": {**_LAUNCH, "reason": str},
     "signal": {**_LAUNCH, "seq": int, "name": str},
+    "limit": {**_LAUNCH, "run_limit_us": int, "terminate_us": int},
     "leave": {},
     "drain": {},
 }

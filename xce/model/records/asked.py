@@ -54,11 +54,13 @@ class GroupSealed(Body, frozen=True, gc=False, kw_only=True):
 
 
 class JobChanged(Body, frozen=True, gc=False, kw_only=True):
-    """One field of a job was changed on request (hold and its end among them)."""
+    """One field of a job was changed on request (hold and its end among them). `launches` are
+    those whose hosts must hear of it."""
 
     job: int
     field: str
     new: str
+    launches: tuple[int, ...] = ()
 
 
 class Latched(Struct, frozen=True, gc=False, array_like=True):

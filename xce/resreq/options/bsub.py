@@ -99,11 +99,15 @@ _HONOURED = (
     _honoured("-sp", Value.NUMBER, "priority", "priority in its queue"),
     _honoured("-env", Value.ENV, "env", "what of the environment the job gets"),
     _honoured("-cwd", Value.FILE, "cwd", "directory of the job"),
+    _honoured("-W", Value.LIMIT, "run_limit_us", "run limit"),
+    _honoured("-We", Value.LIMIT, "run_estimate_us", "estimated run time"),
+    _honoured("-b", Value.TIME, "begin", "begin time"),
+    _honoured("-t", Value.TIME, "terminate", "termination time"),
+    _honoured("-P", Value.TEXT, "project", "project"),
+    _honoured("-Jd", Value.TEXT, "description", "description"),
 )
 
 _KEPT = """
--Jd             text       description
--P              text       project
 -G              text       user group
 -g              text       job group
 -sla            text       service class
@@ -114,8 +118,6 @@ _KEPT = """
 -ti             flag       end as an orphan
 -is             file       input file, copied first
 -outdir         file       output directory
--W              limit      run limit
--We             limit      estimated run time
 -We+            limit      estimated run time from now on
 -Wep            percent    estimated part of the run limit
 -c              limit      CPU time limit
@@ -135,8 +137,6 @@ _KEPT = """
 -r              flag       run again after a loss
 -rn             flag       do not run again after a loss
 -Q              exits      exit values that requeue
--b              time       begin time
--t              time       termination time
 -E              text       command before the job
 -Ep             text       command after the job
 -k              text       checkpoints

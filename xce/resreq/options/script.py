@@ -20,7 +20,7 @@ from xce.resreq.options.bsub import (
     nearest_option,
     split_option,
 )
-from xce.resreq.options.values import judge
+from xce.resreq.options.values import judge, limit_us
 from xce.resreq.options.words import Finding, Word, lines_of, words_of
 
 UNKNOWN = "unknown"
@@ -71,6 +71,8 @@ class Reading(Struct, frozen=True, kw_only=True):
                 taken[option.field] = True
             elif option.value is Value.COUNT:
                 taken[option.field] = int(given.means.partition(",")[0] or 1)
+            elif option.value is Value.LIMIT:
+                taken[option.field] = limit_us(given.value) if given.means else 0
             elif option.value is Value.NUMBER:
                 taken[option.field] = int(given.means or 0)
             elif option.value is Value.ENV:
@@ -228,7 +230,7 @@ class _Reader:
             return given
         for remark in judged.remarks:
             self._warn(remark.code, remark.message, value, remark.column - 1)
-        if judged.lacks:
+        if judged.lacks and option.support is not Support.KEPT:
             self._warn("not_honoured", f"{option.name}: {judged.lacks}", value)
         return structs.replace(given, means=judged.means)
 

@@ -43,6 +43,14 @@ class ValueFault(ResreqError):
 
     syntax_text = "Bad value of an option"
 
+    @classmethod
+    def of(cls, said: str, value: str, hint: str = "", column: int = 1) -> "ValueFault":
+        """The refusal of a value, from `column` on."""
+        found = value[column - 1 :]
+        return cls(
+            Code.BAD_VALUE, said, column=column, end=column + len(found), found=found, hint=hint
+        )
+
 
 class Judged(Struct, frozen=True, gc=False, kw_only=True):
     """What a value means, in its one spelling; `lacks` is what is not done about it yet."""
@@ -94,11 +102,7 @@ def _plain(value: str, _option: Option) -> Judged:
     return Judged(means=value)
 
 
-def _refused(said: str, value: str, hint: str = "", column: int = 1) -> ValueFault:
-    found = value[column - 1 :]
-    return ValueFault(
-        Code.BAD_VALUE, said, column=column, end=column + len(found), found=found, hint=hint
-    )
+_refused = ValueFault.of
 
 
 def _count(value: str, option: Option) -> Judged:
@@ -138,7 +142,10 @@ def limit_us(value: str) -> int:
 def _limit(value: str, _option: Option) -> Judged:
     duration = format_duration(limit_us(value))
     host = value.partition("/")[2]
-    return Judged(means=f"{duration}/{host}" if host else duration)
+    if not host:
+        return Judged(means=duration)
+    lacks = f"minutes are minutes on every host, whatever the speed of {host} is"
+    return Judged(means=f"{duration}/{host}", lacks=lacks)
 
 
 def _size(value: str, option: Option) -> Judged:
@@ -153,7 +160,8 @@ def _size(value: str, option: Option) -> Judged:
     return Judged(means=f"{format_size(size)}{at_once}")
 
 
-def _time(value: str, option: Option) -> Judged:
+def time_parts(value: str, name: str) -> tuple[int | None, int | None, int | None, int, int]:
+    """Year, month, day (None: left out), hour and minute of a moment; raises ValueFault."""
     found = _TIME.fullmatch(value)
     month, day, hour, minute = (
         (int(part or 0) for part in found.groups()[1:]) if found else (99,) * 4
@@ -161,7 +169,13 @@ def _time(value: str, option: Option) -> Judged:
     right = month <= 12 and day <= 31 and hour < 24 and minute < 60
     if found is None or not right or (found[2] and not month) or (found[3] and not day):
         hint = "[[[year:]month:]day:]hour:minute, as 20:30 or 12:31:08:00"
-        raise _refused(f"{option.name} takes a time, not {value!r}", value, hint)
+        raise _refused(f"{name} takes a time, not {value!r}", value, hint)
+    year = int(found[1]) if found[1] else None
+    return year, month if found[2] else None, day if found[3] else None, hour, minute
+
+
+def _time(value: str, option: Option) -> Judged:
+    time_parts(value, option.name)
     return Judged(means=value)
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from xce.controller.core import commands as c
 from xce.controller.core.fold.state import State
+from xce.controller.core.fold.timers import over_limit_us
 from xce.controller.core.life.draft import Draft
 from xce.controller.core.life.ends import classify, not_ready
 from xce.controller.core.life.starts import (
@@ -16,11 +17,13 @@ from xce.controller.core.life.starts import (
 )
 from xce.model.config import SECOND_US
 from xce.model.ids import group_text, job_text
-from xce.model.records import FailureNoted, Retired
-from xce.model.tables import ENDED_GROUP, ENDED_JOB
+from xce.model.job import Exit
+from xce.model.records import FailureNoted, KillAsked, Retired
+from xce.model.tables import ENDED_GROUP, ENDED_JOB, LIVE_LAUNCH
 
 Answer = tuple[dict[str, Any], dict[str, bytes]]
 NOTHING: Answer = ({}, {})
+STOPPABLE = LIVE_LAUNCH - {"STOPPING"}
 
 
 def timer_due(draft: Draft, command: c.TimerDue) -> c.Rejection | Answer:
@@ -30,6 +33,7 @@ def timer_due(draft: Draft, command: c.TimerDue) -> c.Rejection | Answer:
         "window": _window,
         "wave": _wave,
         "placement": _placement,
+        "limit": _limit,
         "retire_job": _retire_job,
         "retire_group": _retire_group,
     }.get(command.what)
@@ -96,6 +100,30 @@ def _placement(draft: Draft, number: int) -> None:
     timeout = draft.state.group_spec(group).placement_timeout_us
     if timeout and group.pending_us + timeout <= draft.now_us:
         give_up(draft, number, "placement_timeout", group.last_failure)
+
+
+def _limit(draft: Draft, key: int) -> None:
+    """A job is over a limit of its time: one that waits ends, what runs is stopped. Its host
+    stopped it already, unless it could not."""
+    state = draft.state
+    job = state.jobs.get(key)
+    if job is None:
+        return
+    due_us, why = over_limit_us(job, state.specs[job.spec])
+    if not 0 < due_us <= draft.now_us:
+        return
+    live = [one for one in job.launches if state.launches[one].state in STOPPABLE]
+    waits = job.state in ("PENDING", "HELD", "STARTING")
+    if not (live or waits):
+        return
+    draft.open(KillAsked(job=key, reason=why), [job_text(key)])
+    if waits:
+        ended = {"exit": Exit(reason=why)} if job.state != "STARTING" else {}
+        draft.fire("job", key, "kill", kill_reason=why, **ended)
+        if job.start and state.starts[job.start].state == "OPEN":
+            fail_start(draft, job.start, why, (), spend=False)
+    for number in live if not waits else ():
+        draft.fire("launch", number, "stop", stop_reason=why)
 
 
 # -- retiring -------------------------------------------------------------------------------------

@@ -32,6 +32,22 @@ def check_spec(config: Config, spec: Spec) -> Rejection | None:
     return Rejection(code="invalid", message=wrong, field="claims") if wrong else None
 
 
+def wrong_times(spec: Spec, now_us: int) -> Rejection | None:
+    """What is wrong with the moments of a job, or None. A begin time may be past: it is met."""
+    end_us = spec.terminate_us
+    if not end_us:
+        return None
+    if end_us <= now_us:
+        message = "the termination time is past"
+    elif end_us <= spec.begin_us:
+        message = "the termination time is not after the begin time"
+    else:
+        return None
+    return Rejection(
+        code="invalid", message=f"Bad termination time: {message}", field="terminate_us"
+    )
+
+
 def check_gang(config: Config, spec: GroupSpec) -> Rejection | None:
     """What is wrong with a gang, or None."""
     members = sum(role.count for role in spec.roles)

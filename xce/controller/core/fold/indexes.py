@@ -12,7 +12,7 @@ from xce.controller.core.depending.links import Links
 from xce.controller.core.fold.eligible import is_eligible
 from xce.controller.core.fold.interned import Interned
 from xce.controller.core.fold.shape import Shape
-from xce.controller.core.fold.timers import Timers
+from xce.controller.core.fold.timers import Timers, limit_due_us
 from xce.controller.core.fold.waiting import Waiting
 from xce.controller.core.resources.lending import delays_us, fall_times_us, is_watched
 from xce.model.group import Group
@@ -133,6 +133,9 @@ class Indexes:
         if waits and new.not_before_us and not (waited and old.not_before_us == new.not_before_us):
             self._timer(new.not_before_us, "backoff", key)
         self._watch(key, old, new)
+        due_us = limit_due_us(new, self._state.specs)
+        if due_us and due_us != limit_due_us(old, self._state.specs):
+            self._timer(due_us, "limit", key)
         if waits and not (waited and old.pending_us == new.pending_us):
             self._delays(new.spec, new.pending_us, key)
         ended = new is not None and new.state in ENDED_JOB and new.group == 0

@@ -1,6 +1,14 @@
 """Deadlines that the state names, soonest first. Each is checked again before it acts."""
 
+from collections.abc import Mapping
 from heapq import heappop, heappush
+
+from xce.model.config import SECOND_US
+from xce.model.job import Job, Spec
+from xce.model.tables import ENDED_JOB
+
+NET_US = 5 * SECOND_US
+"""How long the controller leaves a limit to the host, which enforces it by itself."""
 
 Timer = tuple[int, str, int]
 
@@ -28,3 +36,23 @@ class Timers:
     def next_due_us(self) -> int | None:
         """When the next timer is due."""
         return self._heap[0][0] if self._heap else None
+
+
+def over_limit_us(job: Job, spec: Spec) -> tuple[int, str]:
+    """When the job is over a limit, and which one: (0, "") never. What runs is ended by its host;
+    a job that only waits is over its termination time at once."""
+    if job.state in ENDED_JOB or job.state == "ENDING":
+        return 0, ""
+    found = []
+    if spec.run_limit_us and job.started_us and job.state == "RUNNING":
+        found.append((job.started_us + spec.run_limit_us + NET_US, "run_limit"))
+    if spec.terminate_us and not job.group:
+        waits = job.state in ("PENDING", "HELD")
+        found.append((spec.terminate_us + (0 if waits else NET_US), "deadline"))
+    return min(found, default=(0, ""))
+
+
+def limit_due_us(job: Job | None, specs: Mapping[str, Spec]) -> int:
+    """When somebody is to look whether the job is over a limit of its time; 0 is never."""
+    spec = specs.get(job.spec) if job is not None else None
+    return over_limit_us(job, spec)[0] if job is not None and spec is not None else 0

@@ -29,7 +29,10 @@ from xce.model.start import Launch
 from xce.model.tables import LIVE_LAUNCH
 
 _EVENTS = {"exited": "exit", "signalled": "exit", "aborted": "abort", "lost": "lose"}
-_REASONS = {"host_lost": "host_lost", "reboot": "host_lost", "oom": "oom", "run_limit": "run_limit"}
+_LIMITS = ("run_limit", "deadline")
+_REASONS = {"host_lost": "host_lost", "reboot": "host_lost", "oom": "oom"} | dict(
+    zip(_LIMITS, _LIMITS, strict=True)
+)
 
 
 def end_launch(draft: Draft, facts: LaunchEnded, host: str) -> None:
@@ -106,6 +109,8 @@ def _exit_of(facts: LaunchEnded, before: str, stop_reason: str, host: str) -> Ex
         reason = _REASONS[facts.cause_of_end]
     elif before == "STOPPING" and stop_reason == CLAIM_LOST:
         reason = CLAIM_LOST
+    elif before == "STOPPING" and stop_reason in _LIMITS and facts.how != "lost":
+        reason = stop_reason
     elif before == "STOPPING" and facts.how != "exited":
         reason = "stopped"
     elif facts.how == "exited":
@@ -169,7 +174,8 @@ def _end_plain(draft: Draft, job: Job) -> None:
 
 def _killed(job: Job) -> Exit:
     """The exit of a job that was asked to end: what its processes said, and why."""
-    return structs.replace(job.exit or Exit(), reason="killed", by=job.kill_reason)
+    reason = job.kill_reason if job.kill_reason in _LIMITS else "killed"
+    return structs.replace(job.exit or Exit(), reason=reason, by=job.kill_reason)
 
 
 def _finished(draft: Draft, group: Group, job: Job) -> None:

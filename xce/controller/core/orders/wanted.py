@@ -30,6 +30,7 @@ def order_of_launch(state: State, number: int) -> LaunchOrder:
     target = launch_target(launch)
     if launch is None:
         return LaunchOrder(launch=number, job=0, attempt=0, generation=0, target=GONE)
+    spec = state.specs[state.jobs[launch.job].spec] if target == RUNNING else None
     return LaunchOrder(
         launch=number,
         job=launch.job,
@@ -40,6 +41,8 @@ def order_of_launch(state: State, number: int) -> LaunchOrder:
         go_env=go_environment(state, launch) if target == RUNNING else {},
         stop_reason=launch.stop_reason,
         signals=launch.signals,
+        run_limit_us=spec.run_limit_us if spec is not None else -1,
+        terminate_us=spec.terminate_us if spec is not None else -1,
     )
 
 
@@ -71,6 +74,8 @@ def touched(record: Record) -> tuple[list[int], list[int]]:
         for group in body.groups:  # type: ignore[attr-defined]
             launches.update(dict.fromkeys(one.launch for one in group.launches))
             attachments.update(dict.fromkeys(one.attachment for one in group.attachments))
+    elif record.kind == "JobChanged":
+        launches.update(dict.fromkeys(body.launches))  # type: ignore[attr-defined]
     elif record.kind == "HostReconciled":
         launches.update(dict.fromkeys(body.launches))  # type: ignore[attr-defined]
         attachments.update(dict.fromkeys(body.attachments))  # type: ignore[attr-defined]
@@ -119,6 +124,7 @@ def task_of(state: State, launch: Launch) -> Task:
         first_rank=launch.first_rank,
         mem_bytes=_mem_bytes(state, launch),
         run_limit_us=spec.run_limit_us,
+        terminate_us=spec.terminate_us,
         ready_port=_ready_port(state, launch, job),
         kill_grace_us=state.config.kill_grace_us,
     )

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from xce.controller.core import commands as c
 from xce.controller.core.deciders.asked.authority import owner_of, queue_of
-from xce.controller.core.deciders.limits import check_gang, check_spec
+from xce.controller.core.deciders.limits import check_gang, check_spec, wrong_times
 from xce.controller.core.deciders.requirements import resolve_spec
 from xce.controller.core.depending.latch import first_fields
 from xce.controller.core.depending.names import resolve
@@ -40,6 +40,9 @@ def submit_job(draft: Draft, command: c.SubmitJob) -> c.Rejection | Answer:
         return queue
     if isinstance(owner, c.Rejection):
         return owner
+    wrong = wrong_times(command.spec, draft.now_us)
+    if wrong is not None:
+        return wrong
     spec = check_spec(state.config, command.spec) or resolve_spec(state.config, command.spec, queue)
     if isinstance(spec, c.Rejection):
         return spec
@@ -64,6 +67,8 @@ def submit_job(draft: Draft, command: c.SubmitJob) -> c.Rejection | Answer:
     )
     state.intern(name, blob)
     draft.open(facts, [job_text(key)])
+    if spec.begin_us > draft.now_us:
+        draft.patch("job", key, not_before_us=spec.begin_us)
     if command.held:
         draft.fire("job", key, "hold")
     if after is not None:

@@ -1,0 +1,1 @@
+"""Command lines and their values beyond what the fast path reads by itself."""
