@@ -43,6 +43,7 @@ class Ledger:
         self.lsn = 0
         self.jobs: list[int] = []
         self.groups: list[int] = []
+        self.arrays: list[int] = []
         self._ran: set[tuple[str, int, str]] = set()
         self._on: dict[str, dict[int, LaunchHere]] = {}
         self._most: dict[str, dict[str, int]] = {}
@@ -58,6 +59,8 @@ class Ledger:
                 state = (change.set or {}).get("state")
                 if change.what == "job" and state in ENDED_JOB:
                     self.ends[f"job {change.key}"] += 1
+                if change.what == "array" and change.event == "end":
+                    self.ends[f"array {change.key}"] += 1
                 if change.what == "group" and state in ENDED_GROUP:
                     self.ends[f"group {change.key}"] += 1
             if isinstance(record.body, HostRegistered):
@@ -97,6 +100,8 @@ class Ledger:
         if "group" in body and "jobs" in body:
             self.groups.append(parse_group(body["group"]) or 0)
             self.jobs += [parse_job(text) or 0 for text in body["jobs"]]
+        elif "elements" in body and "queue" in body:
+            self.arrays.append(parse_job(body["job"]) or 0)
         elif "queue" in body and "job" in body:
             self.jobs.append(parse_job(body["job"]) or 0)
 
@@ -104,6 +109,8 @@ class Ledger:
         """All that was submitted has ended, and nothing of it is left anywhere."""
         state = self._world.state
         if any(job.state not in ENDED_JOB for job in state.jobs.values()):
+            return False
+        if any(not array.ended_us for array in state.arrays.values()):
             return False
         if any(launch.state in LIVE_LAUNCH for launch in state.launches.values()):
             return False
@@ -115,6 +122,8 @@ class Ledger:
         state = self._world.state
         for key in self.jobs:
             assert self.ends[f"job {key}"] == 1, f"job {key} ended {self.ends[f'job {key}']} times"
+        for number in self.arrays:
+            assert self.ends[f"array {number}"] == 1, f"array {number} has not ended once"
         for number in self.groups:
             assert self.ends[f"group {number}"] == 1, f"group {number} has not ended once"
         assert state.allocations == {}, "shares are left"

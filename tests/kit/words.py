@@ -14,6 +14,7 @@ from xce.model.config import SECOND_US, Config, QueueConfig, RetryConfig
 from xce.model.group import FailureRule, GroupSpec, RoleSpec
 from xce.model.host import HostFacts, InstanceFacts
 from xce.model.job import ClaimTemplate, Spec
+from xce.model.waiting.array import runs_text
 
 GB = 1 << 30
 ANNA = Actor(kind=USER, uid=1000)
@@ -54,14 +55,19 @@ def machine(
     )
 
 
-_COMMAND = ("queue", "held", "priority", "request", "after")
+_OF_COMMAND = ("queue", "held", "priority", "request", "after", "array", "indices", "array_limit")
 
 
 def job(tasks: int = 1, resreq: str = "", actor: Actor = ANNA, **rest: Any) -> SubmitJob:
-    """A plain job; `rest` goes to the spec, but for what the command itself carries."""
-    own = {name: rest.pop(name) for name in _COMMAND if name in rest}
+    """A plain job; `rest` goes to the spec, but for what is of the command itself."""
+    own = {name: rest.pop(name) for name in _OF_COMMAND if name in rest}
     spec = Spec(command=("work",), tasks=tasks, resreq=resreq, **rest)
     return SubmitJob(actor=actor, spec=spec, **own)
+
+
+def array(*runs: tuple[int, int, int], limit: int = 0, **rest: Any) -> SubmitJob:
+    """An array of these runs (first, last, step)."""
+    return job(array=runs_text(runs), indices=runs, array_limit=limit, **rest)
 
 
 def gpus(count: int) -> ClaimTemplate:

@@ -16,7 +16,7 @@ from xce.api.ports import StateView
 from xce.controller.core.orders.wanted import expand, output_path
 from xce.model.group import Group, GroupSpec
 from xce.model.ids import claim_text, group_text, job_index, job_text
-from xce.model.job import Exit, Job, Spec
+from xce.model.job import Job, Spec, exit_code
 from xce.model.start import Allocation, Claim, Launch, Start
 from xce.model.tables import ENDED_GROUP, ENDED_JOB
 from xce.scheduler.reasons import PendReason, hosts_text
@@ -34,7 +34,6 @@ _STAT = {
     "EXITED": "EXIT",
 }
 STATS = ("PEND", "PSUSP", "PROV", "RUN", "UNKWN", "ZOMBI", "FIN", "DONE", "EXIT")
-SIGNAL_BASE = 128
 
 
 class Shown:
@@ -290,13 +289,6 @@ def _launch(launch: Launch) -> Body:
         "processes": launch.processes,
         "first_rank": launch.first_rank,
     }
-
-
-def exit_code(ended: Exit | None) -> int | None:
-    """The code that a shell would show; None where nothing ran to an end of its own."""
-    if ended is None or ended.how not in ("exited", "signalled"):
-        return None
-    return ended.code if ended.how == "exited" else SIGNAL_BASE + ended.code
 
 
 def ended(entity: Job | Group) -> bool:

@@ -14,7 +14,7 @@ from xce.wal.port import Cut, CutClose, CutRow
 
 RECORDS_BETWEEN = 50_000
 SLICE = 2_000
-KIND_OF = {"setting": "config", "group": "gang_group"}
+KIND_OF = {"setting": "config", "group": "gang_group", "array": "job_array"}
 TABLE_OF = {kind: table for table, kind in KIND_OF.items()}
 
 

@@ -60,7 +60,8 @@ def _load_cut(log: Log, state: State, cutter: Cutter) -> None:
             f"the cut at record {cut.lsn} does not match its digest over {cut.count} entities: "
             "a row of it was changed or is missing"
         )
-    specs = [getattr(one, "spec", "") for what in ("job", "group") for one in tables[what].values()]
+    named = ("array", "job", "group")
+    specs = [getattr(one, "spec", "") for what in named for one in tables[what].values()]
     _intern(log, state, specs)
     for what, entities in tables.items():
         for key in sorted(entities):

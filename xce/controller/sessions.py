@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
+from xce.controller.core.arrays.elements import found_job, running_of
 from xce.controller.core.commands import Command, CommitPlan, EndSession, Rejection, SubmitGroup
 from xce.controller.core.decide import Outcome, decide
 from xce.controller.core.depending.judge import pend_reason
@@ -18,9 +19,10 @@ from xce.controller.core.fold.state import State
 from xce.controller.core.view import Viewer
 from xce.controller.step import Step
 from xce.model.actor import CONTROLLER
-from xce.model.ids import parse_group, parse_job
+from xce.model.ids import job_number, parse_group, parse_job
 from xce.model.job import Job
 from xce.model.units import format_moment
+from xce.model.waiting.array import Array
 from xce.scheduler.plan import Plan
 from xce.scheduler.reasons import Code, Cure, PendReason, reason
 from xce.scheduler.session import SessionRun
@@ -140,18 +142,20 @@ class Sessions:
         if number is not None:
             return self._reasons.get(f"g{number}")
         key = parse_job(entity)
-        job = state.jobs.get(key) if key is not None else None
+        if key is None:
+            return None
+        job = state.arrays.get(key) or found_job(state, key)
         if job is None:
             return None
-        if job.group:
+        if isinstance(job, Job) and job.group:
             return self._reasons.get(f"g{job.group}")
-        if why := pend_reason(state, job):
+        if isinstance(job, Job) and (why := pend_reason(state, job)):
             return why
         if job.not_before_us > self._looked_us and self._begins(job):
             return reason(Code.BEGIN_TIME, detail=format_moment(job.not_before_us))
-        return self._reasons.get(state.index.class_of(job))
+        return limit_reached(state, key) or self._reasons.get(state.index.class_of(job))
 
-    def _begins(self, job: Job) -> bool:
+    def _begins(self, job: Job | Array) -> bool:
         """Whether what a job waits for is its begin time, and no pause after a failed start."""
         return self._state.specs[job.spec].begin_us == job.not_before_us
 
@@ -177,6 +181,15 @@ class Sessions:
         while not run.advance(STEPS_PER_TURN):
             pass
         return shown(run.plan)
+
+
+def limit_reached(state: State, key: int) -> PendReason | None:
+    """What the slot limit of an array says to its elements that wait, once it is reached."""
+    array = state.arrays.get(job_number(key))
+    running = running_of(state, array.number) if array is not None else 0
+    if array is None or not array.limit or running < array.limit:
+        return None
+    return reason(Code.ARRAY_LIMIT, needed=array.limit, available=running)
 
 
 def shown(plan: Plan) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import convert, json, structs
 
+from xce.controller.core.arrays.elements import jobs_of_array
 from xce.controller.core.commands import (
     BEYOND,
     Command,
@@ -28,10 +29,11 @@ from xce.controller.cuts import Cutter
 from xce.controller.recover import answer_body
 from xce.controller.step import Step
 from xce.model.group import Group
-from xce.model.ids import group_text, job_text, parse_group, parse_job
-from xce.model.job import Job
+from xce.model.ids import group_text, job_index, job_text, parse_group, parse_job
+from xce.model.job import Job, exit_code
 from xce.model.records import Record
 from xce.model.tables import ENDED_GROUP, ENDED_JOB
+from xce.model.waiting.array import DONE, EXITED, moved, runs_of
 from xce.wal.anchor import Anchor
 from xce.wal.port import Answer, Batch, Head, HistoryRow, Log
 
@@ -166,6 +168,8 @@ class Writer:
                 state = (change.set or {}).get("state")
                 if change.what == "job" and state in ENDED_JOB:
                     rows += self._ended_job(int(change.key), record)
+                elif change.what == "array" and (change.set or {}).get("ended_us"):
+                    rows += self._ended_array(int(change.key), record)
                 elif change.what == "group" and state in ENDED_GROUP:
                     rows += self._ended_group(int(change.key), record)
         return rows
@@ -180,6 +184,28 @@ class Writer:
                 entity=job_text(key),
                 finished_us=job.ended_us,
                 owner=job.owner,
+                lsn=record.lsn,
+                body=body,
+            )
+        ]
+
+    def _ended_array(self, number: int, record: Record) -> list[HistoryRow]:
+        """The array as it is once its last elements have become letters."""
+        array = self._state.arrays.get(number)
+        if array is None:
+            return []
+        jobs = list(jobs_of_array(self._state, number))
+        for letter, good in ((DONE, True), (EXITED, False)):
+            mine = (job_index(job.key) for job in jobs if (job.state == "DONE") == good)
+            array = moved(array, runs_of(mine), letter)
+        code = array.exit_code or next((one for job in jobs if (one := exit_code(job.exit))), 0)
+        array = structs.replace(array, exit_code=code)
+        body = json.encode({"array": array, "spec": self._state.specs[array.spec]})
+        return [
+            HistoryRow(
+                entity=job_text(number),
+                finished_us=array.ended_us,
+                owner=array.owner,
                 lsn=record.lsn,
                 body=body,
             )

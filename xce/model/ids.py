@@ -13,6 +13,7 @@ import re
 
 INDEX_SHIFT = 32
 INDEX_MAX = 1 << 20
+_INDEX_BITS = 21
 
 _JOB = re.compile(r"(\d{1,10})(?:\[(\d{1,7})\])?\Z", re.ASCII)
 _GROUP = re.compile(r"g(\d{1,12})\Z", re.ASCII)
@@ -24,6 +25,16 @@ def job_key(number: int, index: int = 0) -> int:
     return index << INDEX_SHIFT | number
 
 
+def array_key(number: int) -> int:
+    """The key under which an array's elements wait together: behind each of them alone."""
+    return job_key(number, INDEX_MAX + 1)
+
+
+def is_array_key(key: int) -> bool:
+    """Whether a key is an array's, not a job's."""
+    return key >> INDEX_SHIFT > INDEX_MAX
+
+
 def job_number(key: int) -> int:
     """The number that a user sees before the bracket."""
     return key & (1 << INDEX_SHIFT) - 1
@@ -32,6 +43,16 @@ def job_number(key: int) -> int:
 def job_index(key: int) -> int:
     """The element's index, 0 for a job that is no element."""
     return key >> INDEX_SHIFT
+
+
+def place_of(key: int) -> int:
+    """A key as a place in the order of numbers, elements of one job by their index."""
+    return job_number(key) << _INDEX_BITS | job_index(key)
+
+
+def key_at(place: int) -> int:
+    """The key at a place."""
+    return job_key(place >> _INDEX_BITS, place & (1 << _INDEX_BITS) - 1)
 
 
 def job_text(key: int) -> str:

@@ -92,6 +92,16 @@ class Exit(Struct, frozen=True, gc=False, kw_only=True):
     host: str = ""
 
 
+SIGNAL_BASE = 128
+
+
+def exit_code(ended: Exit | None) -> int | None:
+    """The code that a shell would show; None where nothing ran to an end of its own."""
+    if ended is None or ended.how not in ("exited", "signalled"):
+        return None
+    return ended.code if ended.how == "exited" else SIGNAL_BASE + ended.code
+
+
 class Job(Struct, frozen=True, gc=False, kw_only=True):
     """A job: a member of a group (`group` > 0), or plain.
 

@@ -2,12 +2,15 @@
 
 A key is (- queue priority, - priority, submission, kind, number): larger priorities first, then
 who came first; the last two make it total, since jobs and groups are numbered by counters of
-their own. Pending work is kept in order as it comes and goes; a session never sorts it.
+their own; a job's number is its place among jobs and elements (`ids.place_of`). Pending work is
+kept in order as it comes and goes; a session never sorts it.
 """
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator
 from typing import Generic, TypeVar
+
+from xce.model.ids import place_of
 
 Key = tuple[int, ...]
 Item = TypeVar("Item")
@@ -17,7 +20,7 @@ def order_key(
     queue_priority: int, priority: int, submitted: int, *, group: int = 0, job: int = 0
 ) -> Key:
     """The key of one ask; `submitted` is the time or lsn of its submission."""
-    return (-queue_priority, -priority, submitted, 1 if group else 0, group or job)
+    return (-queue_priority, -priority, submitted, 1 if group else 0, group or place_of(job))
 
 
 class Ordered(Generic[Item]):

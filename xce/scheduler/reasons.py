@@ -42,6 +42,7 @@ class Code(StrEnum):
     """Every pend reason that a session gives."""
 
     QUEUE_INACTIVE = "queue_inactive"
+    ARRAY_LIMIT = "array_limit"
     UNSUPPORTED = "unsupported"
     BAD_SELECT = "bad_select"
     UNKNOWN_LEVEL = "unknown_level"
@@ -116,6 +117,12 @@ TABLE: Mapping[Code, CodeText] = MappingProxyType(
             Cure.ON_CHANGE,
             "The queue takes submissions but dispatches nothing.",
             "queue {where} is inactive",
+        ),
+        Code.ARRAY_LIMIT: _row(
+            Scope.JOB,
+            Cure.ON_FREE,
+            "As many elements of the array run as its slot limit lets run at once.",
+            "array limit {needed}: {available} running",
         ),
         Code.UNSUPPORTED: _row(
             Scope.GROUP,

@@ -16,6 +16,7 @@ from xce.model.config import Config, PoolConfig, TypeConfig
 from xce.model.group import GroupSpec
 from xce.model.host import HostFacts
 from xce.model.job import Exit, Spec
+from xce.model.waiting.array import Runs
 from xce.scheduler.plan import Placement
 
 
@@ -58,13 +59,17 @@ class Past(Struct, frozen=True, gc=False, kw_only=True):
 class SubmitJob(Struct, frozen=True, gc=False, kw_only=True):
     """Run a command. `spec.resreq` is the text as written; decide resolves it. `blobs` maps the
     hashes that the spec names (script, environment) to their bytes. `queue` "" is the default.
-    `after` is a dependency as written; `past` the loop's look-up of what it names."""
+    `after` is a dependency as written; `past` the loop's look-up of what it names.
+    With `indices` it is an array; `array` is their text, `array_limit` its slot limit (0: none)."""
 
     actor: Actor
     spec: Spec
     queue: str = ""
     priority: int = -1
     held: bool = False
+    array: str = ""
+    indices: Runs = ()
+    array_limit: int = 0
     owner: int = -1
     after: str = ""
     past: tuple[Past, ...] = ()
@@ -84,20 +89,33 @@ class SubmitGroup(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Kill(Struct, frozen=True, gc=False, kw_only=True):
-    """End a job (`job` > 0) or a group. A member's kill ends its group by its failure rules."""
+    """End a job (`job` > 0), an array (those of `elements`, none: all) or a group. A member's kill
+    ends its group by its failure rules."""
 
     actor: Actor
     job: int = 0
     group: int = 0
+    elements: Runs = ()
     request: Request = Request()
 
 
 class HoldJob(Struct, frozen=True, gc=False, kw_only=True):
-    """Keep a pending job from being placed, or (`hold` False) let it go again."""
+    """Keep a pending job from being placed, or (`hold` False) let it go again; of an array those of
+    `elements` (none: all)."""
 
     actor: Actor
     job: int
     hold: bool = True
+    elements: Runs = ()
+    request: Request = Request()
+
+
+class LimitArray(Struct, frozen=True, gc=False, kw_only=True):
+    """Let at most `limit` elements of an array run at once; 0 takes the limit away."""
+
+    actor: Actor
+    job: int
+    limit: int
     request: Request = Request()
 
 
@@ -251,6 +269,7 @@ Command = (
     | SubmitGroup
     | Kill
     | HoldJob
+    | LimitArray
     | LoadConfig
     | RegisterHost
     | TakeReport

@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from xce.controller.core import commands as c
+from xce.controller.core.deciders.asked.arrays import limit_array
 from xce.controller.core.deciders.asked.hold import hold_job
 from xce.controller.core.deciders.asked.kill import kill
 from xce.controller.core.deciders.asked.submit import submit_group, submit_job
@@ -42,6 +43,7 @@ _DECIDERS = {
     c.SubmitGroup: submit_group,
     c.Kill: kill,
     c.HoldJob: hold_job,
+    c.LimitArray: limit_array,
     c.LoadConfig: load_config,
     c.RegisterHost: register_host,
     c.TakeReport: take_report,

@@ -5,10 +5,13 @@ when the inventory changed; the rest is folded from the holdings at this lsn.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 
 import numpy as np
 from msgspec import structs
 
+from xce.controller.core.arrays.elements import job_of
+from xce.controller.core.arrays.planning import singly
 from xce.controller.core.fold.state import State
 from xce.controller.core.resources.lending import exclusive_use, lent
 from xce.controller.core.resources.pools import free_of, pools_of, total_of
@@ -212,15 +215,10 @@ class Viewer:
     def asks(self, now_us: int, known: Mapping[str, PendReason], limit: int) -> list[Ask]:
         """Pending work in order, without classes known not to fit; of each other class one more
         than there are free slots, since no more can be placed and the last is to be explained."""
-        found: list[Ask] = []
         each = self._places() + len(self._state.index.backing_off) + 1
-        for group, key, class_key in self._state.index.pending.walk(known, each):
-            ask = self.ask(group, key, class_key, now_us)
-            if ask is not None:
-                found.append(ask)
-                if len(found) >= limit:
-                    break
-        return found
+        waiters = self._state.index.pending.walk(known, each)
+        asks = (self.ask(*waiter, now_us) for waiter in singly(self._state, waiters, each, now_us))
+        return list(islice((ask for ask in asks if ask is not None), limit))
 
     def _places(self) -> int:
         """Free slots of the cluster: an upper bound of the tasks that a session can place."""
@@ -234,7 +232,7 @@ class Viewer:
         if group:
             found = state.groups[group]
             return None if found.not_before_us > now_us else self._gang(found, class_key)
-        job = state.jobs[key]
+        job = job_of(state, key)
         return None if job.not_before_us > now_us else self._plain(job, class_key)
 
     def _plain(self, job: Job, class_key: str) -> Ask:

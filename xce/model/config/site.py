@@ -38,6 +38,7 @@ class Config(Struct, frozen=True, gc=False, kw_only=True):
     failure_window_us: int = SECOND_US
     start_retries: RetryConfig = RetryConfig()
     priority_default: int = 50
+    array_size_max: int = 1_000_000
     tick_interval_us: int = 5 * SECOND_US
     dependencies: DependencyConfig = DependencyConfig()
 

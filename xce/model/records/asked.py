@@ -6,7 +6,8 @@ from xce.model.records.form import Body
 
 
 class JobSubmitted(Body, frozen=True, gc=False, kw_only=True):
-    """A job was accepted. `array` is the index text, "" for a plain job; `asked` the requirement
+    """A job was accepted. `array` is the index text, "" for a plain job, `indices` its runs
+    (first, last, step) and `array_limit` how many elements may run at once; `asked` the requirement
     as it was written, where it is not the canonical one that the spec holds. `after` is its
     dependency as it was written, `after_ids` with numbers for names; what of it holds at once is
     in `then`."""
@@ -22,6 +23,8 @@ class JobSubmitted(Body, frozen=True, gc=False, kw_only=True):
     asked: str = ""
     held: bool = False
     after_ids: str = ""
+    indices: tuple[tuple[int, int, int], ...] = ()
+    array_limit: int = 0
 
 
 class RoleSpan(Struct, frozen=True, gc=False, array_like=True):
@@ -54,13 +57,14 @@ class GroupSealed(Body, frozen=True, gc=False, kw_only=True):
 
 
 class JobChanged(Body, frozen=True, gc=False, kw_only=True):
-    """One field of a job was changed on request (hold and its end among them). `launches` are
-    those whose hosts must hear of it."""
+    """One field of a job was changed on request (hold and its end among them); of an array that of
+    `elements` (none: all). `launches` are those whose hosts must hear of it."""
 
     job: int
     field: str
     new: str
     launches: tuple[int, ...] = ()
+    elements: tuple[tuple[int, int, int], ...] = ()
 
 
 class Latched(Struct, frozen=True, gc=False, array_like=True):
@@ -79,9 +83,11 @@ class DependencyLatched(Body, frozen=True, gc=False, kw_only=True):
 
 
 class KillAsked(Body, frozen=True, gc=False, kw_only=True):
-    """A user, an operator or a rule asked that a job or a group end."""
+    """A user, an operator or a rule asked that a job or a group end; of an array those of
+    `elements` (none: all)."""
 
     job: int = 0
     group: int = 0
     reason: str = "user"
     signal: str = ""
+    elements: tuple[tuple[int, int, int], ...] = ()

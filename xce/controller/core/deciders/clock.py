@@ -1,5 +1,6 @@
 """What the clock brings: deadlines that the state named. Each is checked again before it acts."""
 
+from itertools import islice
 from typing import Any
 
 from xce.controller.core import commands as c
@@ -16,13 +17,15 @@ from xce.controller.core.life.starts import (
     wave_of_roles,
 )
 from xce.model.config import SECOND_US
-from xce.model.ids import group_text, job_text
-from xce.model.job import Exit
+from xce.model.ids import group_text, job_index, job_number, job_text
+from xce.model.job import Exit, Job, exit_code
 from xce.model.records import FailureNoted, KillAsked, Retired
 from xce.model.tables import ENDED_GROUP, ENDED_JOB, LIVE_LAUNCH
+from xce.model.waiting.array import DONE, EXITED, HELD, KILLED, PENDING, among, runs_of
 
 Answer = tuple[dict[str, Any], dict[str, bytes]]
 NOTHING: Answer = ({}, {})
+RETIRED_AT_ONCE = 256
 STOPPABLE = LIVE_LAUNCH - {"STOPPING"}
 
 
@@ -35,6 +38,7 @@ def timer_due(draft: Draft, command: c.TimerDue) -> c.Rejection | Answer:
         "placement": _placement,
         "limit": _limit,
         "retire_job": _retire_job,
+        "retire_array": _retire_elements,
         "retire_group": _retire_group,
     }.get(command.what)
     if act is not None:
@@ -107,6 +111,8 @@ def _limit(draft: Draft, key: int) -> None:
     stopped it already, unless it could not."""
     state = draft.state
     job = state.jobs.get(key)
+    if key in state.arrays:
+        _limit_array(draft, key)
     if job is None:
         return
     due_us, why = over_limit_us(job, state.specs[job.spec])
@@ -126,6 +132,17 @@ def _limit(draft: Draft, key: int) -> None:
         draft.fire("launch", number, "stop", stop_reason=why)
 
 
+def _limit_array(draft: Draft, number: int) -> None:
+    """What only waits of an array ends at its termination time; its jobs have their own timers."""
+    array = draft.state.arrays[number]
+    waiting = among(array, (), PENDING + HELD)
+    due_us = draft.state.specs[array.spec].terminate_us
+    if waiting and 0 < due_us <= draft.now_us:
+        draft.open(KillAsked(job=number, reason="deadline"), [job_text(number)])
+        draft.patch("array", number, killed_by="deadline")
+        draft.elements(number, "kill", waiting, KILLED)
+
+
 # -- retiring -------------------------------------------------------------------------------------
 
 
@@ -133,12 +150,53 @@ def _retire_job(draft: Draft, key: int) -> None:
     """Take this ended plain job out of the state."""
     state = draft.state
     job = state.jobs.get(key)
-    if job is None or job.state not in ENDED_JOB or key in state.index.links.dependents:
+    if job is None or job_number(key) in state.index.links.dependents:
         return
-    if job.ended_us + state.config.clean_period_us > draft.now_us or not _clean(state, [key]):
+    if not _may_leave(draft, job):
+        return
+    if job_index(key):
+        _retire_elements(draft, job_number(key))
         return
     draft.open(Retired(ids=(job_text(key),)), [job_text(key)])
     _drop(draft, [key])
+
+
+def _may_leave(draft: Draft, job: Job) -> bool:
+    """Whether a job ended long enough ago, and nothing of it is left on a host."""
+    clean_us = draft.state.config.clean_period_us
+    if job.state not in ENDED_JOB or job.ended_us + clean_us > draft.now_us:
+        return False
+    return _clean(draft.state, [job.key])
+
+
+def _retire_elements(draft: Draft, number: int) -> None:
+    """Elements that may leave become letters of their array again, many in one record; the array
+    itself leaves with the last of them, once it ended long enough ago."""
+    state = draft.state
+    array = state.arrays.get(number)
+    if array is None:
+        return
+    first = islice(state.index.elements.ended.get(number, ()), RETIRED_AT_ONCE)
+    jobs = sorted(
+        (job for job in map(state.jobs.__getitem__, first) if _may_leave(draft, job)),
+        key=lambda job: job.key,
+    )
+    left = len(state.index.elements.keys.get(number, ())) > len(jobs)
+    clean_us = state.config.clean_period_us
+    over = bool(array.ended_us) and array.ended_us + clean_us <= draft.now_us and not left
+    if not jobs and not over:
+        return
+    names = [job_text(job.key) for job in jobs] + ([job_text(number)] if over else [])
+    draft.open(Retired(ids=tuple(names)), names)
+    for letter, good in ((DONE, True), (EXITED, False)):
+        mine = (job_index(job.key) for job in jobs if (job.state == "DONE") == good)
+        draft.elements(number, "retired", runs_of(mine), letter)
+    code = next((one for job in jobs if (one := exit_code(job.exit))), 0)
+    if code and not array.exit_code:
+        draft.patch("array", number, exit_code=code)
+    _drop(draft, [job.key for job in jobs])
+    if over:
+        draft.drop("array", number, "retired")
 
 
 def _retire_group(draft: Draft, number: int) -> None:

@@ -11,6 +11,8 @@ from typing import Any
 from msgspec import Struct
 
 from xce.controller.core import commands as c
+from xce.controller.core.arrays.elements import found_job, job_of
+from xce.controller.core.arrays.planning import has_room, single_out
 from xce.controller.core.fold.eligible import is_eligible
 from xce.controller.core.fold.state import State
 from xce.controller.core.life.draft import Draft
@@ -26,7 +28,7 @@ from xce.controller.core.resources.pools import (
 )
 from xce.model.config import Config, PoolConfig
 from xce.model.group import GroupSpec
-from xce.model.ids import claim_text, group_text, job_text
+from xce.model.ids import claim_text, group_text, job_index, job_number, job_text
 from xce.model.job import ONCE, PER_HOST, Spec
 from xce.model.placing import AttachmentPlan, ClaimPlan, Holding, LaunchPlan, MemberPlan
 from xce.model.records import Planned, PlannedGroup
@@ -44,6 +46,7 @@ class _Taken(Struct):
     counters: dict[tuple[str, str], int]
     pools: dict[str, int]
     instances: dict[str, None]
+    elements: dict[int, int]
 
 
 class Numbers:
@@ -63,10 +66,11 @@ class Numbers:
 def commit_plan(draft: Draft, command: c.CommitPlan) -> c.Rejection | Answer:
     """Write down what of the slice still holds; the answer names what was stale."""
     state = draft.state
-    taken = _Taken({}, {}, {}, {})
+    taken = _Taken({}, {}, {}, {}, {})
     accepted, stale = [], []
     for placement in command.placements:
         waits = _still_waits(state, placement, draft.now_us)
+        waits = waits and has_room(state, placement.job, taken.elements)
         if waits and _still_fits(state, placement, taken, command.snapshot_us):
             accepted.append(placement)
             _take(state.config.pools, placement, taken)
@@ -88,6 +92,7 @@ def commit_plan(draft: Draft, command: c.CommitPlan) -> c.Rejection | Answer:
         groups=groups,
     )
     draft.open(facts, [_label(placement) for placement in accepted])
+    single_out(draft, (placement.job for placement in accepted))
     for group in groups:
         _begin(draft, group)
     return {"planned": len(groups), "stale": stale}, {}
@@ -108,14 +113,14 @@ def _still_waits(state: State, placement: Placement, now_us: int) -> bool:
             return False
         queue = group.queue
     else:
-        job = state.jobs.get(placement.job)
+        job = found_job(state, placement.job)
         if job is None or not is_eligible(job) or job.not_before_us > now_us:
             return False
         queue = job.queue
     settings = state.config.queue(queue)
     if settings is None or not settings.active:
         return False
-    jobs = (state.jobs.get(member.job) for member in placement.members)
+    jobs = (found_job(state, member.job) for member in placement.members)
     return all(job is not None and job.state == "PENDING" for job in jobs)
 
 
@@ -203,6 +208,9 @@ def _asked(placement: Placement) -> tuple[dict[tuple[str, str], int], list[str]]
 
 def _take(pools: Pools, placement: Placement, taken: _Taken) -> None:
     counters, instances = _asked(placement)
+    if job_index(placement.job):
+        number = job_number(placement.job)
+        taken.elements[number] = taken.elements.get(number, 0) + 1
     for pool, amount in _pooled(pools, placement):
         taken.pools[name_of(pool)] = taken.pools.get(name_of(pool), 0) + amount
     for at, amount in counters.items():
@@ -241,21 +249,21 @@ def _number(draft: Draft, numbers: Numbers, placement: Placement) -> PlannedGrou
 
 
 def _kind(state: State, placement: Placement) -> str:
-    first = state.jobs[placement.members[0].job]
+    first = job_of(state, placement.members[0].job)
     return "restart" if first.attempt else "birth"
 
 
 def _barrier_timeout_us(state: State, placement: Placement, spec: GroupSpec | None) -> int:
     if spec is not None:
         return spec.barrier_timeout_us
-    own = state.specs[state.jobs[placement.job].spec].barrier_timeout_us
+    own = state.specs[job_of(state, placement.job).spec].barrier_timeout_us
     return own or state.config.barrier_timeout_us
 
 
 def _member(state: State, numbers: Numbers, member: PlacedMember) -> MemberPlan:
     return MemberPlan(
         job=member.job,
-        attempt=state.jobs[member.job].attempt + 1,
+        attempt=job_of(state, member.job).attempt + 1,
         role=member.role,
         rank=member.rank,
         allocation=numbers.next("allocation"),
@@ -319,7 +327,7 @@ def _launches(
     waves = wave_of_roles(spec) if spec is not None else {}
     launches, rank = [], 0
     for member in members:
-        own = state.specs[state.jobs[member.job].spec]
+        own = state.specs[job_of(state, member.job).spec]
         for index, share in enumerate(member.shares):
             processes = _processes(own, index, share.tasks)
             launches.append(

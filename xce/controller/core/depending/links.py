@@ -9,6 +9,7 @@ from typing import Any
 
 from xce.controller.core.depending.terms import refs_of
 from xce.controller.core.fold.eligible import awaits_others
+from xce.model.ids import job_index
 from xce.model.job import Job
 from xce.model.tables import ENDED_JOB
 
@@ -86,8 +87,10 @@ class Links:
 
 
 def _is_called(entity: Any) -> bool:
-    """Members of a gang go by the gang's name; what is shorter than a letter is no name."""
-    return bool(entity.name) and not (isinstance(entity, Job) and entity.group)
+    """Members of a gang and elements go by the name of the whole; what is shorter than a letter
+    is no name."""
+    part = isinstance(entity, Job) and (entity.group or job_index(entity.key))
+    return bool(entity.name) and not part
 
 
 def _each(keys: Keys) -> Iterator[int]:

@@ -10,14 +10,19 @@ from typing import Any, get_type_hints
 
 from msgspec import Struct, convert, structs
 
+from xce.controller.core.arrays.elements import job_of
 from xce.controller.core.fold.state import TABLES, Counter, Key, Setting, State
 from xce.model import records as r
 from xce.model.group import Group
 from xce.model.host import Host, Instance, Observed
-from xce.model.ids import instance_key
+from xce.model.ids import instance_key, job_key
 from xce.model.job import Job
 from xce.model.placing import ClaimPlan, LaunchPlan, MemberPlan
 from xce.model.start import Allocation, Attachment, Claim, Launch, Start
+from xce.model.waiting.array import JOB, Array, Runs, element_of, filled, moved
+
+ELEMENT = "element"
+"""What a change is of that moves elements of an array; its key is the array's number."""
 
 _FIELD_TYPES = {what: get_type_hints(entity) for what, entity in TABLES.items()}
 
@@ -43,6 +48,9 @@ def apply_change(state: State, change: r.Change) -> None:
     if change.set is None:
         state.put(change.what, change.key, None)
         return
+    if change.what == ELEMENT:
+        _elements(state, int(change.key), change.set)
+        return
     entity = state.tables[change.what].get(change.key)
     if entity is not None:
         fields = typed_fields(change.what, change.set)
@@ -53,6 +61,18 @@ def typed_fields(what: str, values: dict[str, Any]) -> dict[str, Any]:
     """Values as the entity's fields are declared."""
     types = _FIELD_TYPES[what]
     return {name: convert(value, types[name]) for name, value in values.items()}
+
+
+def _elements(state: State, number: int, told: dict[str, Any]) -> None:
+    """The elements of these runs are from here on what is told: jobs of their own, or over."""
+    array = state.arrays.get(number)
+    if array is None:
+        return
+    runs, letter = convert(told["indices"], Runs), told["to"]
+    state.put("array", number, moved(array, runs, letter))
+    for first, last, step in runs if letter == JOB else ():
+        for index in range(first, last + 1, step):
+            state.put("job", job_key(number, index), element_of(array, index))
 
 
 def _count(state: State, name: str, number: int) -> None:
@@ -70,6 +90,9 @@ def _config(state: State, record: r.Record, body: r.ConfigLoaded) -> None:
 
 
 def _job(state: State, record: r.Record, body: r.JobSubmitted) -> None:
+    if body.indices:
+        _array(state, record, body)
+        return
     job = Job(
         key=body.job,
         spec=body.spec,
@@ -85,6 +108,25 @@ def _job(state: State, record: r.Record, body: r.JobSubmitted) -> None:
     )
     _count(state, "job", body.job)
     _put(state, "job", body.job, job)
+
+
+def _array(state: State, record: r.Record, body: r.JobSubmitted) -> None:
+    array = Array(
+        number=body.job,
+        spec=body.spec,
+        owner=body.owner,
+        queue=body.queue,
+        priority=body.priority,
+        submit_us=record.at_us,
+        name=body.name,
+        text=body.array,
+        last=max(last for _, last, _ in body.indices),
+        step=body.indices[0][2],
+        limit=body.array_limit,
+        pending_us=record.at_us,
+    )
+    _count(state, "job", body.job)
+    _put(state, "array", body.job, filled(array, body.indices))
 
 
 def _group(state: State, record: r.Record, body: r.GroupSubmitted) -> None:
@@ -219,7 +261,7 @@ def _bind(
     bound: tuple[ClaimPlan, list[int]],
 ) -> None:
     plan, attachments = bound
-    owner = next(state.jobs[member.job].owner for member in planned.members)
+    owner = job_of(state, planned.members[0].job).owner
     claim = Claim(
         number=plan.claim,
         name=plan.name,

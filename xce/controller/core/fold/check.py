@@ -7,14 +7,16 @@ invariant is a bug: the process must stop before it writes more.
 
 from collections.abc import Iterator
 
+from xce.controller.core.arrays.elements import is_over
 from xce.controller.core.depending.judge import judge_job
 from xce.controller.core.depending.links import plain
 from xce.controller.core.fold.eligible import awaits_others
 from xce.controller.core.fold.indexes import Indexes
 from xce.controller.core.fold.state import State
-from xce.model.ids import group_text, job_text
+from xce.model.ids import group_text, job_index, job_number, job_text
 from xce.model.start import Start
 from xce.model.tables import ENDED_GROUP, ENDED_JOB, LIVE_ATTACHMENT, LIVE_LAUNCH, MACHINES
+from xce.model.waiting.array import BLOCK, COUNTED, JOB, NONE, Array
 from xce.resreq.options.dependency import Verdict
 
 _COMPARED = (
@@ -29,6 +31,7 @@ _COMPARED = (
     "ports",
     "unfit",
     "users",
+    "elements",
 )
 _STATES = {name: frozenset(row.name for row in one.states) for name, one in MACHINES.items()}
 
@@ -52,6 +55,7 @@ def _problems(state: State) -> Iterator[str]:
     yield from _launches(state)
     yield from _jobs(state)
     yield from _dependencies(state)
+    yield from _arrays(state)
     yield from _groups(state)
     yield from _claims(state)
 
@@ -157,6 +161,29 @@ def _dependencies(state: State) -> Iterator[str]:
         judged = judge_job(state, job)
         if judged.verdict is Verdict.HOLDS or judged.latching(job.after_latched):
             yield f"job {job_text(key)}: what holds of its dependency is not latched"
+
+
+def _arrays(state: State) -> Iterator[str]:
+    """Every element is in exactly one place, and is counted there."""
+    said: set[tuple[int, int]] = set()
+    for number, array in sorted(state.arrays.items()):
+        spelled = _spelled(array)
+        counts = tuple(spelled.count(letter) for letter in COUNTED)
+        if counts != array.tally:
+            yield f"array {number}: its tally is {array.tally}, its elements are {counts}"
+        if bool(array.ended_us) != is_over(state, number):
+            yield f"array {number}: ended at {array.ended_us}, over is {is_over(state, number)}"
+        if spelled[array.last :].strip(NONE):
+            yield f"array {number} has elements beyond {array.last}"
+        said.update((number, at + 1) for at, letter in enumerate(spelled) if letter == JOB)
+    keys = {key for key in state.jobs if job_index(key)}
+    alone = {(job_number(key), job_index(key)) for key in keys}
+    if alone != said:
+        yield f"elements {sorted(alone ^ said)[:5]} are jobs or are said to be, not both"
+
+
+def _spelled(array: Array) -> str:
+    return "".join(one * (BLOCK if len(one) == 1 else 1) for one in array.blocks)
 
 
 def _groups(state: State) -> Iterator[str]:

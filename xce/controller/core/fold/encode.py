@@ -11,7 +11,9 @@ from msgspec import Struct, json
 
 from xce.controller.core.fold.state import TABLES, Key, State
 
-_NUMBERED = frozenset({"job", "group", "start", "allocation", "launch", "claim", "attachment"})
+_NUMBERED = frozenset(
+    {"array", "job", "group", "start", "allocation", "launch", "claim", "attachment"}
+)
 _DECODERS = {what: json.Decoder(entity) for what, entity in TABLES.items()}
 _ENCODER = json.Encoder()
 

@@ -8,17 +8,17 @@ a host, who holds an instance, how much of a counter is used, which deadline com
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from xce.controller.core.arrays.counts import ElementCounts
 from xce.controller.core.depending.links import Links
 from xce.controller.core.fold.eligible import is_eligible
 from xce.controller.core.fold.interned import Interned
 from xce.controller.core.fold.shape import Shape
 from xce.controller.core.fold.timers import Timers, limit_due_us
-from xce.controller.core.fold.waiting import Waiting
+from xce.controller.core.fold.waiting import Ordering, Waiting, same_place
 from xce.controller.core.resources.lending import delays_us, fall_times_us, is_watched
-from xce.model.group import Group
-from xce.model.job import Job
+from xce.model.ids import job_index
 from xce.model.tables import ENDED_GROUP, ENDED_JOB, LIVE_ATTACHMENT, LIVE_LAUNCH
-from xce.scheduler.order import order_key
+from xce.model.waiting.array import PENDING
 
 if TYPE_CHECKING:
     from xce.controller.core.fold.state import Key, State
@@ -26,17 +26,18 @@ if TYPE_CHECKING:
 _NONE = object()
 
 
-class Indexes:
+class Indexes(Ordering):
     """Derived views of one state. `version[host]` counts the changes of a
     host that placement can see: one for each planned group, one for any other record; `freed`
     counts what may let waiting work fit, `waits` what began to wait."""
 
     def __init__(self, state: "State") -> None:
-        self._state = state
+        super().__init__(state)
         self.pending = Waiting()
         self.ports: dict[str, dict[int, None]] = {}
         self.unfit: dict[str, None] = {}
         self.shapes: dict[int, Shape] = {}
+        self.elements = ElementCounts()
         self._interned = Interned(state)
         self.users = self._interned.users
         self.links = Links()
@@ -58,10 +59,10 @@ class Indexes:
         self._trial: dict[str, int] | None = None
         self._before = (0, 0)
         self._later: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
-        self._ranks: dict[str, int] = {}
         self.timers = Timers()
         self._hooks = {
             "job": self._job,
+            "array": self._array,
             "group": self._group,
             "start": self._start,
             "launch": self._launch,
@@ -123,9 +124,9 @@ class Indexes:
             self._retire_late_ref(ref)
         waited = old is not None and is_eligible(old)
         waits = new is not None and is_eligible(new)
-        if waited and not (waits and _same_place(old, new)):
+        if waited and not (waits and same_place(old, new)):
             self.pending.drop(self.order_of_job(old), self.class_of(old))
-        if waits and not (waited and _same_place(old, new)):
+        if waits and not (waited and same_place(old, new)):
             self.pending.put(self.order_of_job(new), self.class_of(new))
             self.waits += 1
         self._back_off(("job", key), waits and new.not_before_us > 0)
@@ -136,11 +137,41 @@ class Indexes:
         due_us = limit_due_us(new, self._state.specs)
         if due_us and due_us != limit_due_us(old, self._state.specs):
             self._timer(due_us, "limit", key)
+        if job_index(key):
+            self.elements.note(key, old, new)
         if waits and not (waited and old.pending_us == new.pending_us):
             self._delays(new.spec, new.pending_us, key)
         ended = new is not None and new.state in ENDED_JOB and new.group == 0
         if ended and (old is None or old.state != new.state):
             self._timer(new.ended_us + self._state.config.clean_period_us, "retire_job", key)
+
+    def _array(self, key: Any, old: Any, new: Any) -> None:
+        """All elements that wait stand in the order as one; each is placed as if it were a job."""
+        self._count_user(old, new)
+        for one, sign in ((old, -1), (new, 1)):
+            if one is not None and one.count(PENDING):
+                _add(self.waiting_specs, one.spec, sign)
+        waited = old is not None and old.count(PENDING) > 0
+        waits = new is not None and new.count(PENDING) > 0
+        stays = waited and waits and same_place(old, new)
+        if waited and not stays:
+            self.pending.drop(self.order_of_job(old), self.class_of(old))
+        if waits and not stays:
+            self.pending.put(self.order_of_job(new), self.class_of(new))
+        self._back_off(("array", key), waits and new.not_before_us > 0)
+        if waits and new.not_before_us and not (waited and old.not_before_us == new.not_before_us):
+            self._timer(new.not_before_us, "backoff", key)
+        spec = self._state.specs.get(new.spec) if new is not None and old is None else None
+        if spec is not None and spec.terminate_us:
+            self._timer(spec.terminate_us, "limit", key)
+        if waits and not (stays and new.count(PENDING) <= old.count(PENDING)):
+            self.waits += 1
+        if waits and stays and old.limit != new.limit:
+            self.waits += 1
+        if waits and not (waited and old.pending_us == new.pending_us):
+            self._delays(new.spec, new.pending_us, key)
+        if new is not None and new.ended_us and (old is None or old.ended_us != new.ended_us):
+            self._timer(new.ended_us + self._state.config.clean_period_us, "retire_array", key)
 
     def _watch(self, key: int, old: Any, new: Any) -> None:
         """Jobs whose reservations fall with time, or that keep others out of their units."""
@@ -299,30 +330,7 @@ class Indexes:
             if group:
                 self.pending.put(self.order_of_group(self._state.groups[group]), class_key)
             else:
-                self.pending.put(self.order_of_job(self._state.jobs[job]), class_key)
-
-    # -- order -----------------------------------------------------------------------------------
-    def order_of_job(self, job: Job) -> tuple[int, ...]:
-        """A plain job's place in the order of what waits."""
-        return order_key(self._rank(job.queue), job.priority, job.submit_us, job=job.key)
-
-    def class_of(self, job: Job) -> str:
-        """What a plain job is equal to for placement."""
-        return f"{job.queue}/{job.owner}/{self._state.placing_of(job.spec)}"
-
-    def order_of_group(self, group: Group) -> tuple[int, ...]:
-        """A gang's place in the order of what waits."""
-        return order_key(
-            self._rank(group.queue), group.priority, group.submit_us, group=group.number
-        )
-
-    def _rank(self, queue: str) -> int:
-        """The queue's priority; remembered until the configuration changes."""
-        rank = self._ranks.get(queue)
-        if rank is None:
-            found = self._state.config.queue(queue)
-            rank = self._ranks[queue] = found.priority if found else 0
-        return rank
+                self.pending.put(self.order_of_job(self._waiter(job)), class_key)
 
     def _instance(self, key: Any, old: Any, new: Any) -> None:
         host = (new or old).host
@@ -380,16 +388,6 @@ def _add(counts: dict[str, int], name: str, amount: int) -> None:
     counts[name] = counts.get(name, 0) + amount
     if not counts[name]:
         del counts[name]
-
-
-def _same_place(old: Job, new: Job) -> bool:
-    """Whether a change leaves a pending job where it is in the order."""
-    return (old.queue, old.priority, old.submit_us, old.spec) == (
-        new.queue,
-        new.priority,
-        new.submit_us,
-        new.spec,
-    )
 
 
 def _port(key: str) -> int:

@@ -16,45 +16,12 @@ from typing import Any
 from msgspec import Struct, json
 
 from xce.controller.core.fold.indexes import Indexes
+from xce.controller.core.fold.tables import TABLES, Counter, Key, Setting, Tables
 from xce.model.config import Config
 from xce.model.group import Group, GroupSpec
-from xce.model.host import Host, Instance, Observed
-from xce.model.job import Job, Spec
-from xce.model.start import Allocation, Attachment, Claim, Launch, Start
+from xce.model.job import Spec
 
-Key = int | str
-
-
-class Counter(Struct, frozen=True, gc=False, kw_only=True):
-    """The last number given out of one kind; never goes back."""
-
-    name: str
-    last: int
-
-
-class Setting(Struct, frozen=True, gc=False, kw_only=True):
-    """The configuration in force, as an entity, so that cuts and digests hold it too."""
-
-    name: str
-    lsn: int
-    digest: str
-    config: Config
-
-
-TABLES: dict[str, type[Struct]] = {
-    "setting": Setting,
-    "counter": Counter,
-    "host": Host,
-    "instance": Instance,
-    "job": Job,
-    "group": Group,
-    "start": Start,
-    "allocation": Allocation,
-    "launch": Launch,
-    "claim": Claim,
-    "attachment": Attachment,
-    "observed": Observed,
-}
+__all__ = ["TABLES", "Counter", "Key", "Setting", "State", "group_blob", "spec_blob"]
 
 # The field that is an entity's state, by (table, machine).
 STATE_FIELD = {"liveness": ("host", "liveness"), "admin": ("host", "admin")}
@@ -71,14 +38,14 @@ class Trial:
         self.kept = True
 
 
-class State:
+class State(Tables):
     """The fold of the log up to `lsn`."""
 
     def __init__(self) -> None:
         self.lsn = 0
         self.epoch = 0
         self.at_us = 0
-        self.tables: dict[str, dict[Key, Any]] = {name: {} for name in TABLES}
+        self.tables = {name: {} for name in TABLES}
         self.specs: dict[str, Spec] = {}
         self.group_specs: dict[str, GroupSpec] = {}
         self.texts: dict[str, bytes] = {}
@@ -86,57 +53,6 @@ class State:
         self.index = Indexes(self)
         self.changed: dict[tuple[str, Key], None] = {}
         self._undo: list[tuple[str, Key, Any]] | None = None
-
-    # -- tables by name, for readers -------------------------------------------------------
-    @property
-    def jobs(self) -> dict[int, Job]:
-        """Live and recently ended jobs by key."""
-        return self.tables["job"]  # type: ignore[return-value]
-
-    @property
-    def groups(self) -> dict[int, Group]:
-        """Live and recently ended groups by number."""
-        return self.tables["group"]  # type: ignore[return-value]
-
-    @property
-    def starts(self) -> dict[int, Start]:
-        """Starts whose jobs are not retired."""
-        return self.tables["start"]  # type: ignore[return-value]
-
-    @property
-    def launches(self) -> dict[int, Launch]:
-        """Launches whose jobs are not retired."""
-        return self.tables["launch"]  # type: ignore[return-value]
-
-    @property
-    def allocations(self) -> dict[int, Allocation]:
-        """What is granted now."""
-        return self.tables["allocation"]  # type: ignore[return-value]
-
-    @property
-    def claims(self) -> dict[int, Claim]:
-        """Claims by number."""
-        return self.tables["claim"]  # type: ignore[return-value]
-
-    @property
-    def attachments(self) -> dict[int, Attachment]:
-        """Attachments by number."""
-        return self.tables["attachment"]  # type: ignore[return-value]
-
-    @property
-    def instances(self) -> dict[str, Instance]:
-        """Instances by key."""
-        return self.tables["instance"]  # type: ignore[return-value]
-
-    @property
-    def hosts(self) -> dict[str, Host]:
-        """Hosts by name."""
-        return self.tables["host"]  # type: ignore[return-value]
-
-    @property
-    def observed(self) -> dict[str, Observed]:
-        """What ticks said, by host, or by `TYPE@LABEL` for pools."""
-        return self.tables["observed"]  # type: ignore[return-value]
 
     @property
     def config(self) -> Config:

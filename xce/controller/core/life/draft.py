@@ -11,14 +11,17 @@ from typing import Any
 
 from msgspec import structs
 
-from xce.controller.core.fold.apply import apply_change, open_record
+from xce.controller.core.arrays.elements import is_over
+from xce.controller.core.fold.apply import ELEMENT, apply_change, open_record
 from xce.controller.core.fold.state import Key, State
 from xce.controller.core.life.relations import CONDITIONS, RELATIONS
 from xce.model.actor import Actor
-from xce.model.ids import claim_text, group_text, host_ref, job_text
+from xce.model.ids import claim_text, group_text, host_ref, job_index, job_number, job_text
+from xce.model.job import Job
 from xce.model.machine import Coupling
 from xce.model.records import Body, Change, Record
 from xce.model.tables import COUPLINGS, ENDED_GROUP, ENDED_JOB, MACHINES
+from xce.model.waiting.array import HELD, JOB, PENDING, Runs
 
 # machine -> (table, field that holds its state)
 _HOME = {name: (name, "state") for name in MACHINES} | {
@@ -111,7 +114,32 @@ class Draft:
         self._change(what, key, event, {field: target, **fields})
         for coupling in _COUPLED.get((machine, event), ()):
             self._couple(what, key, coupling)
+        if machine == "job" and job_index(key):  # type: ignore[arg-type]
+            self._settle_array(job_number(key))  # type: ignore[arg-type]
         return True
+
+    def elements(self, number: int, event: str, runs: Runs, letter: str) -> None:
+        """Move elements of an array that are no jobs of their own: to another letter, or out of
+        it (JOB). No entity is named by it: a million of them are one change."""
+        if runs:
+            self._put(Change(ELEMENT, number, event, {"indices": runs, "to": letter}))
+            self._settle_array(number)
+
+    def single_out(self, key: int) -> Job | None:
+        """The job of that key, made of its array's letter where it waits there; None where
+        nothing of that key is a job or waits."""
+        array = self.state.arrays.get(job_number(key))
+        index = job_index(key)
+        if array is not None and array.letter(index) in (PENDING, HELD):
+            self.elements(array.number, "single_out", ((index, index, 1),), JOB)
+        return self.state.jobs.get(key)
+
+    def _settle_array(self, number: int) -> None:
+        """Say when the last element has ended, and when one that had ended is back."""
+        array = self.state.arrays.get(number)
+        if array is not None and is_over(self.state, number) != bool(array.ended_us):
+            event, ended_us = ("go_on", 0) if array.ended_us else ("end", self.now_us)
+            self._put(Change("array", number, event, {"ended_us": ended_us}))
 
     def patch(self, what: str, key: Key, **fields: Any) -> None:
         """Set fields of an entity; no state moves."""
@@ -119,9 +147,7 @@ class Draft:
 
     def drop(self, what: str, key: Key, event: str) -> None:
         """Take an entity out of the state."""
-        change = Change(what, key, event, None)
-        self._then.append(change)
-        apply_change(self.state, change)
+        self._put(Change(what, key, event, None))
 
     def _change(self, what: str, key: Key, event: str, fields: dict[str, Any]) -> None:
         if self._head is None:
@@ -129,7 +155,9 @@ class Draft:
         self._name(what, key)
         if "state" in fields and what in ("job", "group"):
             self.moved[what, key] = None  # type: ignore[index]
-        change = Change(what, key, event, fields)
+        self._put(Change(what, key, event, fields))
+
+    def _put(self, change: Change) -> None:
         self._then.append(change)
         apply_change(self.state, change)
 

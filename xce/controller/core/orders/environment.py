@@ -68,6 +68,7 @@ def _lsb(state: State, spec: Spec, job: Job, shares: tuple[Share, ...]) -> dict[
     env = {
         "LSB_JOBID": str(job_number(job.key)),
         "LSB_JOBINDEX": str(job_index(job.key)),
+        **_array(state, job),
         "LSB_BATCH_JID": job_text(job.key),
         "LSB_JOBNAME": job.name or " ".join(spec.command),
         "LSB_QUEUE": job.queue,
@@ -81,6 +82,14 @@ def _lsb(state: State, spec: Spec, job: Job, shares: tuple[Share, ...]) -> dict[
     if job.attempt > 1:
         env["LSB_RESTART"] = "Y"
     return env
+
+
+def _array(state: State, job: Job) -> dict[str, str]:
+    """What an element is told of its array."""
+    array = state.arrays.get(job_number(job.key)) if job_index(job.key) else None
+    if array is None:
+        return {}
+    return {"LSB_JOBINDEX_STEP": str(array.step), "LSB_JOBINDEX_END": str(array.last)}
 
 
 def _devices(state: State, launch: Launch, job: Job, shares: tuple[Share, ...]) -> dict[str, str]:

@@ -170,4 +170,6 @@ def expand(path: str, job: Job) -> str:
 def output_path(spec: Spec, job: Job) -> str:
     """Where a job's output goes; by default a file in its working directory."""
     default = "xce-%G-%R.out" if job.group else "xce-%J.out"
+    if job_index(job.key):
+        default = "xce-%J-%I.out"
     return expand(spec.stdout or default, job)

@@ -3,9 +3,10 @@
 from typing import Any
 
 from xce.controller.core import commands as c
+from xce.controller.core.deciders.asked.arrays import hold_elements
 from xce.controller.core.deciders.asked.authority import not_yours
 from xce.controller.core.life.draft import Draft
-from xce.model.ids import job_text
+from xce.model.ids import job_number, job_text
 from xce.model.job import Job
 from xce.model.records import (
     JobChanged,
@@ -31,6 +32,8 @@ def _cannot_hold(job: Job, *, hold: bool) -> str:
 def hold_job(draft: Draft, command: c.HoldJob) -> c.Rejection | Answer:
     """Keep a pending plain job from being placed, or let it go again."""
     job = draft.state.jobs.get(command.job)
+    if job is None and job_number(command.job) in draft.state.arrays:
+        return hold_elements(draft, command)
     text = job_text(command.job)
     if job is None:
         return c.Rejection(code="not_found", message=f"Job <{text}>: No matching job found")

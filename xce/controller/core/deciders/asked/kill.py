@@ -3,11 +3,11 @@
 from typing import Any
 
 from xce.controller.core import commands as c
+from xce.controller.core.deciders.asked.arrays import fail_open, kill_elements, kill_jobs
 from xce.controller.core.deciders.asked.authority import not_yours
 from xce.controller.core.life.draft import Draft
 from xce.controller.core.life.ends import settle_group
-from xce.controller.core.life.starts import fail_start
-from xce.model.ids import group_text, job_text
+from xce.model.ids import group_text, job_number, job_text
 from xce.model.job import Exit
 from xce.model.records import (
     GroupEnded,
@@ -23,6 +23,8 @@ def kill(draft: Draft, command: c.Kill) -> c.Rejection | Answer:
     state = draft.state
     group = state.groups.get(command.group)
     job = state.jobs.get(command.job)
+    if job is None and job_number(command.job) in state.arrays:
+        return kill_elements(draft, command)
     if command.job and job is not None and job.group:
         group = state.groups[job.group]
     if group is not None:
@@ -41,10 +43,7 @@ def kill(draft: Draft, command: c.Kill) -> c.Rejection | Answer:
     if job.state == "ENDING":
         return {"job": job_text(job.key), "state": "ENDING"}, {}
     draft.open(KillAsked(job=job.key, reason="user"), [job_text(job.key)])
-    ended = Exit(how="none", reason="killed", by=command.actor.text())
-    waiting = job.state in ("PENDING", "HELD")
-    draft.fire("job", job.key, "kill", kill_reason="killed", **({"exit": ended} if waiting else {}))
-    _fail_open(draft, job.start)
+    kill_jobs(draft, [job.key], command.actor)
     return {"job": job_text(job.key), "state": state.jobs[job.key].state}, {}
 
 
@@ -72,11 +71,6 @@ def _kill_group(draft: Draft, command: c.Kill, number: int) -> c.Rejection | Ans
         facts = GroupEnded(group=number, verdict="EXITED", reason=why)
         draft.open(facts, [group_text(number)])
     else:
-        _fail_open(draft, group.start)
+        fail_open(draft, group.start)
         settle_group(draft, number)
     return {"group": group_text(number), "state": state.groups[number].state}, {}
-
-
-def _fail_open(draft: Draft, start: int) -> None:
-    if start and draft.state.starts[start].state == "OPEN":
-        fail_start(draft, start, "killed", (), spend=False)

@@ -6,6 +6,7 @@ from typing import Any
 from msgspec import structs
 
 from xce.controller.core import commands as c
+from xce.controller.core.deciders.asked.arrays import wrong_array
 from xce.controller.core.deciders.asked.authority import owner_of, queue_of
 from xce.controller.core.deciders.limits import check_gang, check_spec, wrong_times
 from xce.controller.core.deciders.requirements import resolve_spec
@@ -17,11 +18,8 @@ from xce.model.config import QueueConfig
 from xce.model.group import RoleSpec
 from xce.model.ids import group_text, job_text
 from xce.model.job import Spec
-from xce.model.records import (
-    GroupSubmitted,
-    JobSubmitted,
-    RoleSpan,
-)
+from xce.model.records import GroupSubmitted, JobSubmitted, RoleSpan
+from xce.model.waiting.array import HELD
 
 Answer = tuple[dict[str, Any], dict[str, bytes]]
 
@@ -40,7 +38,7 @@ def submit_job(draft: Draft, command: c.SubmitJob) -> c.Rejection | Answer:
         return queue
     if isinstance(owner, c.Rejection):
         return owner
-    wrong = wrong_times(command.spec, draft.now_us)
+    wrong = wrong_times(command.spec, draft.now_us) or wrong_array(state.config, command)
     if wrong is not None:
         return wrong
     spec = check_spec(state.config, command.spec) or resolve_spec(state.config, command.spec, queue)
@@ -64,12 +62,18 @@ def submit_job(draft: Draft, command: c.SubmitJob) -> c.Rejection | Answer:
         held=command.held,
         after=after.text if after is not None else "",
         after_ids=after.ids if after is not None else "",
+        array=command.array,
+        indices=command.indices,
+        array_limit=command.array_limit,
     )
     state.intern(name, blob)
     draft.open(facts, [job_text(key)])
     if spec.begin_us > draft.now_us:
-        draft.patch("job", key, not_before_us=spec.begin_us)
-    if command.held:
+        what = "array" if command.indices else "job"
+        draft.patch(what, key, not_before_us=spec.begin_us)
+    if command.held and command.indices:
+        draft.elements(key, "hold", command.indices, HELD)
+    elif command.held:
         draft.fire("job", key, "hold")
     if after is not None:
         draft.patch("job", key, **first_fields(after, draft.now_us))
@@ -80,6 +84,8 @@ def submit_job(draft: Draft, command: c.SubmitJob) -> c.Rejection | Answer:
         "default_queue": not command.queue,
         "state": "HELD" if command.held else "PENDING",
     }
+    if command.indices:
+        answer["elements"] = state.arrays[key].size
     return answer, {name: blob, **command.blobs}
 
 

@@ -1,0 +1,1 @@
+"""Job arrays in the state: their elements, what is counted of them, how plans take them."""

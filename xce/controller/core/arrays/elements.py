@@ -1,0 +1,94 @@
+"""Elements of arrays: jobs of their own, or letters of their array. Pure look-ups.
+
+An element that was singled out is in the table of jobs; every other one is what its array's
+letter says. Whoever asks for a job by its key asks here, so that both look alike.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from xce.model.ids import job_index, job_number
+from xce.model.job import Job
+from xce.model.tables import ENDED_JOB
+from xce.model.waiting.array import (
+    COUNTED,
+    HELD,
+    JOB,
+    NONE,
+    PENDING,
+    STATE_OF,
+    Array,
+    Runs,
+    element_of,
+)
+
+if TYPE_CHECKING:
+    from xce.controller.core.fold.state import State
+
+RUNNING = ("STARTING", "RUNNING", "ENDING")
+"""States of elements that count toward their array's slot limit."""
+
+
+def found_job(state: "State", key: int) -> Job | None:
+    """The job or element of that key; None where there is none (or it has left)."""
+    job = state.jobs.get(key)
+    if job is not None or not job_index(key):
+        return job
+    array = state.arrays.get(job_number(key))
+    if array is None or array.letter(job_index(key)) in (JOB, NONE):
+        return None
+    return element_of(array, job_index(key))
+
+
+def job_of(state: "State", key: int) -> Job:
+    """The job or element of that key; KeyError where there is none."""
+    job = found_job(state, key)
+    if job is None:
+        raise KeyError(key)
+    return job
+
+
+def jobs_of_array(state: "State", number: int, runs: Runs = ()) -> Iterator[Job]:
+    """Elements that are jobs of their own, ascending; with runs only those inside."""
+    keys = sorted(state.index.elements.keys.get(number, ()))
+    for key in keys:
+        index = job_index(key)
+        if not runs or any(
+            first <= index <= last and not (index - first) % step for first, last, step in runs
+        ):
+            yield state.jobs[key]
+
+
+def running_of(state: "State", number: int) -> int:
+    """How many elements count toward the slot limit now."""
+    states = state.index.elements.states.get(number, {})
+    return sum(states.get(one, 0) for one in RUNNING)
+
+
+def room_of(state: "State", array: Array) -> int | None:
+    """How many more elements may run; None where there is no limit."""
+    return max(0, array.limit - running_of(state, array.number)) if array.limit else None
+
+
+def tally_of(state: "State", number: int) -> dict[str, int]:
+    """How many elements are in each state of a job, exactly."""
+    array = state.arrays[number]
+    found = dict(state.index.elements.states.get(number, {}))
+    for letter, count in zip(COUNTED, array.tally, strict=True):
+        if letter != JOB and count:
+            state_name = STATE_OF[letter]
+            found[state_name] = found.get(state_name, 0) + count
+    return found
+
+
+def is_over(state: "State", number: int) -> bool:
+    """Whether every element of an array has ended."""
+    array = state.arrays[number]
+    if array.count(PENDING) or array.count(HELD):
+        return False
+    return ENDED_JOB.issuperset(state.index.elements.states.get(number, {}))
+
+
+def is_done(state: "State", number: int) -> bool:
+    """Whether every element of an array ended well."""
+    return set(tally_of(state, number)) <= {"DONE"}

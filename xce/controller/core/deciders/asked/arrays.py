@@ -1,0 +1,189 @@
+"""Asking of arrays, whole or of some of their elements: one record, whatever their number.
+
+Elements that only wait are moved as runs of their array; those that are jobs of their own are
+asked one by one, within the same record. An element that a command is about alone (`12[3]`) is
+named by the record; whole arrays and runs are named by the array.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import Struct
+
+from xce.controller.core import commands as c
+from xce.controller.core.arrays.elements import found_job, jobs_of_array
+from xce.controller.core.deciders.asked.authority import not_yours
+from xce.controller.core.fold.state import State
+from xce.controller.core.life.draft import Draft
+from xce.controller.core.life.starts import fail_start
+from xce.model.actor import Actor
+from xce.model.config import Config
+from xce.model.ids import INDEX_MAX, job_index, job_number, job_text
+from xce.model.job import Exit
+from xce.model.records import JobChanged, KillAsked
+from xce.model.tables import ENDED_JOB
+from xce.model.waiting.array import (
+    HELD,
+    KILLED,
+    LETTERS,
+    NONE,
+    PENDING,
+    Array,
+    Runs,
+    among,
+    runs_text,
+)
+
+Answer = tuple[dict[str, Any], dict[str, bytes]]
+LIMIT_MAX = 2**31 - 1
+
+
+class _Asked(Struct, frozen=True):
+    """What a command is about: an array, some of its elements (none: all), and their name."""
+
+    array: Array
+    runs: Runs
+    text: str
+
+
+def wrong_array(config: Config, command: c.SubmitJob) -> c.Rejection | None:
+    """What keeps an array from being accepted."""
+    if not command.indices:
+        return None
+    if command.after:
+        return c.Rejection(
+            code="unsupported",
+            message="an array cannot wait for others by this version",
+            field="after",
+        )
+    most = min(config.array_size_max, INDEX_MAX)
+    last = max(last for _, last, _ in command.indices)
+    if last > most:
+        return c.Rejection(
+            code="invalid",
+            message=f"Job array index too large: {last} is beyond {most}",
+            field="name",
+            hint=f"indices are from 1 to {most} here (array_size_max)",
+        )
+    if not 0 <= command.array_limit <= LIMIT_MAX:
+        return c.Rejection(
+            code="invalid", message=f"the limit is from 1 to {LIMIT_MAX}", field="name"
+        )
+    return None
+
+
+def kill_elements(draft: Draft, command: c.Kill) -> c.Rejection | Answer:
+    """End an array, or some of its elements."""
+    asked = _asked(draft.state, command.actor, command.job, command.elements)
+    if isinstance(asked, c.Rejection):
+        return asked
+    number = asked.array.number
+    waiting = among(asked.array, asked.runs, PENDING + HELD)
+    jobs = list(jobs_of_array(draft.state, number, asked.runs))
+    live = [job.key for job in jobs if job.state not in ENDED_JOB]
+    if not waiting and not live:
+        said = f"Job <{asked.text}>: Job has already finished"
+        return c.Rejection(code="conflict", message=said)
+    ending = [key for key in live if draft.state.jobs[key].state != "ENDING"]
+    if waiting or ending:
+        facts = KillAsked(job=command.job, reason="user", elements=command.elements)
+        draft.open(facts, [job_text(command.job)])
+        if waiting:
+            draft.patch("array", number, killed_by=command.actor.text())
+            draft.elements(number, "kill", waiting, KILLED)
+        kill_jobs(draft, ending, command.actor)
+    return {"job": asked.text, "state": _state_of(draft.state, command.job)}, {}
+
+
+def kill_jobs(draft: Draft, keys: Iterable[int], actor: Actor) -> None:
+    """End plain jobs, within the record in the making; starts that are OPEN fail behind it."""
+    starts = []
+    ended = Exit(how="none", reason="killed", by=actor.text())
+    for key in keys:
+        job = draft.state.jobs[key]
+        extra = {"exit": ended} if job.state in ("PENDING", "HELD") else {}
+        draft.fire("job", key, "kill", kill_reason="killed", **extra)
+        starts.append(job.start)
+    for start in starts:
+        fail_open(draft, start)
+
+
+def fail_open(draft: Draft, start: int) -> None:
+    """A start that has not passed fails because what it starts is to end."""
+    if start and draft.state.starts[start].state == "OPEN":
+        fail_start(draft, start, "killed", (), spend=False)
+
+
+def hold_elements(draft: Draft, command: c.HoldJob) -> c.Rejection | Answer:
+    """Keep an array's pending elements from being placed, or let them go again."""
+    asked = _asked(draft.state, command.actor, command.job, command.elements)
+    if isinstance(asked, c.Rejection):
+        return asked
+    number, hold = asked.array.number, command.hold
+    found, new, event = (PENDING, HELD, "hold") if hold else (HELD, PENDING, "release")
+    moving = among(asked.array, asked.runs, found)
+    jobs = list(jobs_of_array(draft.state, number, asked.runs))
+    before = "PENDING" if hold else "HELD"
+    keys = [job.key for job in jobs if job.state == before]
+    if not moving and not keys:
+        already = among(asked.array, asked.runs, new) or any(
+            job.state in ("PENDING", "HELD") for job in jobs
+        )
+        if not already:
+            return _none_to_hold(asked, over=all(job.state in ENDED_JOB for job in jobs), hold=hold)
+    else:
+        facts = JobChanged(job=command.job, field="held", new=str(hold), elements=command.elements)
+        draft.open(facts, [job_text(command.job)])
+        draft.elements(number, event, moving, new)
+        for key in keys:
+            draft.fire("job", key, event)
+    return {"job": asked.text, "state": _state_of(draft.state, command.job)}, {}
+
+
+def _none_to_hold(asked: _Asked, *, over: bool, hold: bool) -> c.Rejection:
+    why = "Job is not suspended"
+    if over:
+        why = "Job has already finished"
+    elif hold:
+        why = "no element of it is pending; only pending ones can be suspended by this version"
+    return c.Rejection(code="conflict", message=f"Job <{asked.text}>: {why}")
+
+
+def limit_array(draft: Draft, command: c.LimitArray) -> c.Rejection | Answer:
+    """Change how many elements of an array may run at once. Those that run, run on."""
+    asked = _asked(draft.state, command.actor, command.job, ())
+    if isinstance(asked, c.Rejection):
+        return asked
+    if job_index(command.job):
+        said = f"Job <{asked.text}>: the limit is one of the whole array"
+        return c.Rejection(code="conflict", message=said)
+    if not 0 <= command.limit <= LIMIT_MAX:
+        said = f"the limit is from 1 to {LIMIT_MAX}, or 0 for none"
+        return c.Rejection(code="invalid", message=said, field="limit")
+    if asked.array.ended_us:
+        said = f"Job <{asked.text}>: Job has already finished"
+        return c.Rejection(code="conflict", message=said)
+    if asked.array.limit != command.limit:
+        facts = JobChanged(job=command.job, field="array_limit", new=str(command.limit))
+        draft.open(facts, [asked.text])
+        draft.patch("array", asked.array.number, limit=command.limit)
+    return {"job": asked.text, "limit": command.limit}, {}
+
+
+def _asked(state: State, actor: Actor, key: int, elements: Runs) -> _Asked | c.Rejection:
+    """The elements that a command is about; a Rejection where there are none, or not for it."""
+    array = state.arrays.get(job_number(key))
+    index = job_index(key)
+    runs: Runs = ((index, index, 1),) if index else elements
+    text = job_text(key) if index or not elements else f"{key}[{runs_text(elements)}]"
+    if array is None or (runs and not among(array, runs, LETTERS.replace(NONE, ""))):
+        return c.Rejection(code="not_found", message=f"Job <{text}>: No matching job found")
+    if not actor.may_change(array.owner):
+        return not_yours(actor, f"Job <{text}>")
+    return _Asked(array, runs, text)
+
+
+def _state_of(state: State, key: int) -> str:
+    """The state of the one element that is asked about, "" of several."""
+    job = found_job(state, key) if job_index(key) else None
+    return job.state if job is not None else ""

@@ -1,0 +1,1 @@
+"""What waits in other forms than a job of its own."""
