@@ -35,6 +35,7 @@ COLUMNS = (
 _GIVEN = (
     "name", "tasks", "queue", "application", "priority", "stdin", "stdout", "stderr", "held",
     "run_limit_us", "run_estimate_us", "project", "description",
+    "stop_after",
 )  # fmt: skip
 _FILTERS = ("user", "queue", "name", "group", "limit")
 

@@ -47,6 +47,8 @@ def job_lines(told: dict[str, Any]) -> list[str]:
         lines.append(f"{say.exactly(told['ended_us'])}: {_end_text(told)}")
     if told["last_failure"]:
         lines.append(f"  Last failed start: {told['last_failure']}")
+    if told.get("silence"):
+        lines.append(f"  {told['silence']['text']}")
     why = waiting_lines(told, told.get("reason"))
     return [*lines, " PENDING REASONS:", *why] if why else lines
 

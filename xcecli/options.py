@@ -76,6 +76,7 @@ SUBMIT = Command(
         Option("-t", "terminate", "bsub", "TIME", "end it at that time"),
         Option("-P --project", "project", "text", "NAME", "project"),
         Option("-Jd --description", "description", "text", "TEXT", "what it is, for people"),
+        Option("--stop-after", "stop_after", "text", "TIME", "stop it when its host is cut off"),
         Option("--env", "env", "text", "LIST", "all, none, or a list: all,~SECRET,MODE=fast"),
         Option("--cwd", "cwd", "text", "DIR", "directory of the job [this one]"),
         Option("--script", "script", "text", "FILE", "run this script and heed its #BSUB lines"),

@@ -69,6 +69,7 @@ class Host:
         assert self.agent is not None
         self.agent.kill()
         self.agent.communicate()
+        self.agent = None
 
     def leave(self) -> int:
         assert self.agent is not None

@@ -131,7 +131,6 @@ def test_a_wrong_manifest_is_refused_with_the_place_and_what_was_expected(
 LATER = [
     ({**PLAIN, "group": "g[1-3]"}, "group", "arrays of groups"),
     ({**PLAIN, "reservation": {"accumulate": "30m"}}, "reservation", "accumulation"),
-    ({**PLAIN, "silence": {"stop_after": "5m"}}, "silence", "stop_after"),
     ({**PLAIN, "degraded": {"grace": "5m"}}, "degraded", "repair"),
     ({**PLAIN, "success_policy": "any"}, "success_policy", "only success_policy: all"),
     ({**PLAIN, "success_policy": {"roles": ["w"]}}, "success_policy", "only success_policy: all"),

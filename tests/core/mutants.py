@@ -9,12 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.kit.agents import SimAgent
 from xce.controller.core.deciders import clock as decide_clock
 from xce.controller.core.deciders import hosts as decide_hosts
 from xce.controller.core.deciders import plan as decide_plan
 from xce.controller.core.deciders import reports as decide_reports
 from xce.controller.core.fold.timers import Timers
-from xce.controller.core.life import draft, ends, starts
+from xce.controller.core.life import draft, ends, leases, starts
 from xce.controller.core.life.draft import Draft
 from xce.controller.core.orders import wanted
 from xce.dispatch import barrier
@@ -79,7 +80,7 @@ def a_host_need_not_reconcile() -> Iterator[None]:
 
     with (
         swapped(Draft, "fire", fire),
-        swapped(barrier, "HostSeen", lambda name, live, seen: _HOST_SEEN(name, live, True)),
+        swapped(barrier, "HostSeen", lambda name, live, *rest: _HOST_SEEN(name, live, True)),
     ):
         yield
 
@@ -204,6 +205,35 @@ def death_by_silence() -> Iterator[None]:
 
 
 @contextmanager
+def the_controller_waits_less() -> Iterator[None]:
+    """It counts the lease alone, and not how long the host takes to stop what it has."""
+    with swapped(leases, "patience_us", lambda lease_us, grace_us: lease_us):
+        yield
+
+
+@contextmanager
+def a_lease_counts_from_the_answer() -> Iterator[None]:
+    """The host renews when it hears, not from when it asked."""
+
+    def renew(self: SimAgent, sent_us: int) -> None:
+        self.renewed_us = self.world.now_us
+
+    with swapped(SimAgent, "renew", renew):
+        yield
+
+
+@contextmanager
+def a_lease_is_taken_for_kept() -> Iterator[None]:
+    """Nobody asks whether a host can keep a lease."""
+
+    def yes(*asked: Any) -> bool:
+        return True
+
+    with swapped(starts, "keeps_lease", yes), swapped(decide_plan, "keeps_lease", yes):
+        yield
+
+
+@contextmanager
 def versions_are_not_kept() -> Iterator[None]:
     """A plan is never checked again at its commit."""
     with swapped(decide_plan, "_still_fits", lambda *given: True):
@@ -285,6 +315,18 @@ MUTANTS: dict[str, tuple[Mutant, str]] = {
         "reports.a_list_that_is_told_again_proves_nothing_of_what_came_after_it",
     ),
     "silence is death": (death_by_silence, "hosts.silence_is_suspect_then_down_and_no_death"),
+    "the controller waits less than the host": (
+        the_controller_waits_less,
+        "leases.not_one_microsecond_before_its_time",
+    ),
+    "a lease counts from the answer": (
+        a_lease_counts_from_the_answer,
+        "leases.an_answer_that_comes_late_renews_from_when_the_poll_was_sent",
+    ),
+    "a lease is taken for kept": (
+        a_lease_is_taken_for_kept,
+        "leases.a_host_of_before_that_keeps_no_lease_is_not_let_go",
+    ),
     "a stale plan is committed": (
         versions_are_not_kept,
         "reports.a_plan_made_before_a_host_registered_anew_is_stale",

@@ -51,6 +51,7 @@ WEATHERS = (
     Weather(lost=80, twice=200, torn=300, slow=30, between=300, line_us=(100, 20_000)),
 )
 MINUTE_US = 60 * SECOND_US
+LEASES_US = (0, 0, 30 * SECOND_US, 40 * SECOND_US)
 GONE_IN_THE_END = ("job", "group", "start", "launch", "allocation", "claim", "attachment")
 
 
@@ -106,6 +107,7 @@ class Walk:
                     actor,
                     held=held,
                     after=some_dependency(self.chance, self.world.state),
+                    stop_after_us=self.chance.choice(LEASES_US),
                 )
             )
         else:
@@ -146,6 +148,7 @@ class Walk:
             actor=actor,
             rules=rules[: chance.choice((0, 3))],
             claims=(port(),),
+            stop_after_us=chance.choice(LEASES_US),
             retries=RetryConfig(max=3, first_us=SECOND_US, factor=2, cap_us=5 * SECOND_US),
             placement_timeout_us=chance.choice((0, 0, 5 * MINUTE_US)),
             ready_timeout_us=chance.choice((300 * SECOND_US, 2 * SECOND_US)),

@@ -84,6 +84,8 @@ class SimAgent:
         self.attachments: dict[int, AttachmentHere] = {}
         self._flushing = self._resending = False
         self.enforces = True
+        self.can = (p.LEASES,)
+        self.renewed_us = world.now_us
 
     # -- the line ------------------------------------------------------------------------------
     def pump(self) -> None:
@@ -119,8 +121,9 @@ class SimAgent:
         self.epoch, self.incarnation, self.stamp = epoch, incarnation, 0
         self.reconcile(0)
 
-    def answered(self, life: int, incarnation: int, orders: p.Orders) -> None:
+    def answered(self, sent: tuple[int, int], incarnation: int, orders: p.Orders) -> None:
         """The controller's answer to a poll; may come twice or late."""
+        life, sent_us = sent
         if life != self.life or self.muted:
             return
         self.polling = False
@@ -130,6 +133,7 @@ class SimAgent:
         if orders.register:
             self.incarnation, self.registering = 0, False
             return
+        self.renew(sent_us)
         for order in orders.orders:
             if isinstance(order, p.LaunchOrder):
                 self.obey_launch(order)
@@ -204,6 +208,10 @@ class SimAgent:
             elif one.started_us:
                 self._put_started(one)
 
+    def renew(self, sent_us: int) -> None:
+        """A poll that was sent then was answered."""
+        self.renewed_us = max(self.renewed_us, sent_us)
+
     # -- launches ------------------------------------------------------------------------------
     def obey_launch(self, order: p.LaunchOrder) -> None:
         """Raise the launch's level; never lower it."""
@@ -221,13 +229,15 @@ class SimAgent:
                 self.world.after(here.life.prepare_us, self._prepared, here, self.boot)
         elif here.phase == "armed" and here.level == LEVEL[p.RUNNING]:
             self._start(here)
+        if here.phase in ("preparing", "running") and self.world.leases.is_over(self, here):
+            self.world.leases.cut_off(self, here)
 
     def _prepared(self, here: LaunchHere, boot: int) -> None:
         if boot != self.boot or here.phase != "preparing":
             return
         if here.life.prepare in ("fail", "bad"):
             cause, told = _UNPREPARED[here.life.prepare]
-            self._over(here, how="aborted", cause_of_end=cause, ran="no", message=told)
+            self.over(here, how="aborted", cause_of_end=cause, ran="no", message=told)
             return
         here.phase = "armed"
         if here.level == LEVEL[p.RUNNING]:
@@ -262,28 +272,30 @@ class SimAgent:
         how, code = (
             ("signalled", here.life.signal) if here.life.signal else ("exited", here.life.code)
         )
-        self._over(here, how=how, code=code, ran="yes")
+        self.over(here, how=how, code=code, ran="yes")
 
     def _limit(self, here: LaunchHere, cause: str, boot: int) -> None:
         """The host enforces a limit by itself."""
         if boot == self.boot and here.phase == "running":
             here.phase = "stopping"
-            self.world.after(here.life.kill_us, self._killed, here, self.boot, cause)
+            self.world.after(here.life.kill_us, self.killed, here, self.boot, cause)
 
     def _stop(self, here: LaunchHere) -> None:
         if here.phase in ("new", "preparing", "armed"):
-            self._over(here, how="aborted", cause_of_end="stopped", ran="no")
+            self.over(here, how="aborted", cause_of_end="stopped", ran="no")
         elif here.phase == "running":
             here.phase = "stopping"
-            self.world.after(here.life.kill_us, self._killed, here, self.boot)
+            self.world.after(here.life.kill_us, self.killed, here, self.boot)
         elif here.phase == "over":
-            self._over(here, **(here.outcome or {}))
+            self.over(here, **(here.outcome or {}))
 
-    def _killed(self, here: LaunchHere, boot: int, cause: str = "stopped") -> None:
+    def killed(self, here: LaunchHere, boot: int, cause: str = "stopped") -> None:
+        """A launch that was told to stop has."""
         if boot == self.boot and here.phase == "stopping":
-            self._over(here, how="signalled", code=15, cause_of_end=cause, ran="yes")
+            self.over(here, how="signalled", code=15, cause_of_end=cause, ran="yes")
 
-    def _over(self, here: LaunchHere, **outcome: Any) -> None:
+    def over(self, here: LaunchHere, **outcome: Any) -> None:
+        """Nothing of a launch is left here."""
         here.outcome = outcome
         here.phase = "ended"
         self.world.vacate(self, here)

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from tests.kit.world import World
 
 
+MAY_RUN = ("running", "stopping")
+
+
 @dataclass(frozen=True)
 class Executed:
     """Processes of a launch were let go."""
@@ -167,7 +170,7 @@ class Ledger:
         for there in self._on.values():
             for other in there.values():
                 found = state.launches.get(other.number)
-                if found is not None and found.job == launch.job and other.phase == "running":
+                if found is not None and found.job == launch.job and other.phase in MAY_RUN:
                     same = found.attempt == launch.attempt
                     assert same, f"{text} runs while attempt {found.attempt} still does"
         self.executed.append(

@@ -78,8 +78,9 @@ class Line:
                 self.deliver(agent.registered, life, self._world.state.epoch, incarnation)
 
         command = c.RegisterHost(
-            actor=host_actor(name), host=name, boot_id=boot_id, facts=agent.facts, epoch=agent.epoch
-        )
+            actor=host_actor(name), host=name, boot_id=boot_id, facts=agent.facts,
+            epoch=agent.epoch, can=agent.can,
+        )  # fmt: skip
         self._world.inbox.append((command, tell))
 
     def take_poll(self, agent: SimAgent) -> None:
@@ -96,7 +97,8 @@ class Line:
         if orders is None:
             return
         agent.polling = True
-        self.deliver(agent.answered, agent.life, agent.incarnation, orders)
+        sent_us = self._world.now_us
+        self.deliver(agent.answered, (agent.life, sent_us), agent.incarnation, orders)
         self._world.after(1_100_000, _poll_again, agent, agent.life)
 
     def send_reports(self, agent: SimAgent, reports: tuple[p.Report, ...]) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.kit.agents import LaunchHere, Life, Provision, SimAgent
+from tests.kit.leases import Leases
 from tests.kit.ledger import Ledger
 from tests.kit.line import FAIR, Line, Weather
 from tests.kit.words import OPS, SETTINGS
@@ -75,7 +76,7 @@ class World:
         self.boots_at_once = True
         self.agents: dict[str, SimAgent] = {}
         self._heap: list[tuple[int, int, Callable[..., None], tuple[Any, ...]]] = []
-        self._count = 0
+        self._count, self.leases = 0, Leases(self)
         self.inbox: list[tuple[c.Command, Callable[[Answer], None] | None]] = []
         self._armed, self._before_lsn = False, 0
         self.store = MemoryStore()
@@ -331,9 +332,10 @@ class World:
     def watch_silence(self) -> None:
         """Look at silent hosts when their time is over."""
         for wait_us in (self.config.suspect_after_us, self.config.host_grace_us):
-            self.after(wait_us + SECOND_US, self._silence)
+            self.after(wait_us + SECOND_US, self.silence)
 
-    def _silence(self) -> None:
+    def silence(self) -> None:
+        """Look who was not heard for too long."""
         if self.leaderless:
             return
         for name in sorted(self.agents):
@@ -367,6 +369,8 @@ class World:
     def occupy(self, agent: SimAgent, here: LaunchHere) -> None:
         """A launch begins to be on a host."""
         self.ledger.occupy(agent.name, here)
+        if here.task is not None and here.task.lease_us:
+            self.leases.watch()
 
     def vacate(self, agent: SimAgent, here: LaunchHere) -> None:
         """Nothing of a launch is on a host any more."""

@@ -4,7 +4,8 @@ Three threads beside the main one: `orders` keeps the long poll open and hands o
 supervisor and the keeper; `reports` posts what waits in the outbox; the supervisor's reader fills
 it by way of `tidings`. Nothing is done by an epoch below the highest seen, and a higher one is
 durable before anything is done by it. A poll's stamp is raised only when the orders of the answer
-are durable. The journal is of one log: the first registration writes down which, and neither side
+are durable. The supervisor is told when a poll that was answered had been sent: leases count from
+there. The journal is of one log: the first registration writes down which, and neither side
 goes on with another. An agent whose incarnation is taken by another asks for it again ever later.
 """
 
@@ -23,12 +24,15 @@ from xce.agent.outbox import Outbox
 from xce.agent.reporters.board import Board
 from xce.agent.settings import AgentConfig
 from xce.agent.supervised import Supervised, SupervisorLost
+from xce.agent.supervisor.kernel import clock_us
 from xce.agent.supervisor.wire import Message
 from xce.agent.tidings import Tidings
 from xce.dispatch.protocol import (
     GONE,
+    LEASES,
     PROTOCOL,
     RUNNING,
+    UNKILLABLE,
     AttachmentResult,
     Ended,
     LaunchOrder,
@@ -65,6 +69,7 @@ class Session:
         self.log_id = ""
         self.host_key = ""
         self.heartbeat_ms = 0
+        self.can: tuple[str, ...] = ()
         self._changed = threading.Condition()
 
     def see(self, told: Message) -> None:
@@ -73,6 +78,7 @@ class Session:
         if told["anchor_lsn"] > self.anchor[0]:
             self.anchor = (told["anchor_lsn"], told["anchor_hash"])
         self.host_key = told["host_key"]
+        self.can = tuple(told.get("can", ()))
         self.log_id = told.get("log_id") or self.log_id
 
     def enter(self, incarnation: int) -> None:
@@ -212,12 +218,14 @@ class Agent:
             epoch=session.epoch,
             anchor_lsn=session.anchor[0],
             anchor_hash=session.anchor[1],
+            can=session.can,
         )
         answer = self._ask(line, "register", question, Registered)
         if answer.protocol != PROTOCOL:
             raise Refused(f"the controller speaks protocol {answer.protocol}, not {PROTOCOL}")
         self._see_epoch(answer.epoch, answer.log_id)
         session.heartbeat_ms = answer.heartbeat_us // 1000
+        self.tidings.tells_unkillable = UNKILLABLE in answer.can
         self._reconcile(0)
         session.enter(answer.incarnation)
 
@@ -254,11 +262,15 @@ class Agent:
             anchor_hash=session.anchor[1],
             observed=self.board.told(),
         )
+        sent_us = clock_us()
         answer = self._ask(line, "poll", question, Orders)
         self._see_epoch(answer.epoch)
         if answer.register or answer.incarnation != incarnation:
             session.leave(incarnation)
             return
+        if LEASES in session.can:
+            # Before the orders: what they let go counts from here.
+            self.supervised.send({"do": "renewed", "at_us": sent_us})
         if answer.orders:
             crashpoint.reach("order.received")
             self._obey(answer)

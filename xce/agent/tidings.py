@@ -20,6 +20,7 @@ from xce.dispatch.protocol import (
     Probed,
     Reconciled,
     Started,
+    Unkillable,
 )
 
 
@@ -29,6 +30,7 @@ class Tidings:
     def __init__(self, outbox: Outbox, address: str, see: Callable[[Message], None]) -> None:
         self.keeper: Keeper
         self.listed = threading.Event()
+        self.tells_unkillable = False
         self._outbox = outbox
         self._see = see
         self._question: int | None = None
@@ -49,6 +51,9 @@ class Tidings:
             self._outbox.put(Armed, event["launch"], **known)
         elif what == "started":
             self._put_started(event)
+        elif what == "unkillable":
+            if self.tells_unkillable:
+                self._outbox.put(Unkillable, event["launch"], **known, message=event["message"])
         elif what == "ended":
             self._probes.forget(event["launch"])
             self._outbox.put(Ended, event["launch"], **known, **_end_fields(event))

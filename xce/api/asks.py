@@ -16,6 +16,7 @@ from xce.api.bodies import (
     NAME_CHARACTERS_MAX,
     GroupRequest,
     JobRequest,
+    duration_us,
     judge_job,
     judge_origin,
 )
@@ -96,6 +97,7 @@ def submit_job(http: HttpRequest, body: bytes, part: str = "") -> SubmitJob:
         terminate_us=asked.terminate_us,
         project=asked.project,
         description=asked.description,
+        stop_after_us=duration_us(asked.stop_after, "stop_after"),
     )
     return SubmitJob(
         actor=actor,

@@ -16,6 +16,7 @@ from xce.model.manifest.process import (
     wrong_environment,
     wrong_path,
 )
+from xce.model.units import UnitError, parse_duration
 
 PRIORITY_MAX = 1_000
 NAME_CHARACTERS_MAX = 4_094
@@ -48,6 +49,7 @@ class JobRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     terminate_us: int = 0
     project: str = ""
     description: str = ""
+    stop_after: str = ""
 
 
 class GroupRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -72,6 +74,7 @@ def judge_job(asked: JobRequest) -> None:
     if len(asked.resreq) > REQUIREMENT_CHARACTERS_MAX:
         most = f"at most {REQUIREMENT_CHARACTERS_MAX} characters"
         raise Problem("invalid", f"Bad resource requirement: {most}", pointer="/resreq")
+    duration_us(asked.stop_after, "stop_after")
     for field in ("stdin", "stdout", "stderr"):
         _refuse(wrong_path(getattr(asked, field)), field)
     for field in ("run_limit_us", "run_estimate_us", "begin_us", "terminate_us"):
@@ -81,6 +84,16 @@ def judge_job(asked: JobRequest) -> None:
         text = getattr(asked, field)
         if len(text) > NAME_CHARACTERS_MAX or not text.isprintable():
             raise Problem("invalid", f"{field}: one line of text", pointer=f"/{field}")
+
+
+def duration_us(text: str, field: str) -> int:
+    """A duration of a request, 0 where none is given."""
+    try:
+        return parse_duration(text) if text else 0
+    except UnitError as error:
+        raise Problem(
+            "invalid", f"{field}: {error}", pointer=f"/{field}", hint="say 90s, 5m or 2h"
+        ) from None
 
 
 def _judge_what(asked: JobRequest) -> None:

@@ -13,6 +13,7 @@ import msgspec
 
 from xce.api.asks import user_name
 from xce.api.ports import StateView
+from xce.api.silence import silence
 from xce.controller.core.orders.wanted import expand, output_path
 from xce.model.group import Group, GroupSpec
 from xce.model.ids import claim_text, group_text, job_index, job_text
@@ -83,6 +84,8 @@ class Shown:
             "kill_reason": job.kill_reason or None,
             "last_failure": job.last_failure or None,
             "not_before_us": job.not_before_us or None,
+            "stop_after_us": spec.stop_after_us or None,
+            "silence": silence(self.state, self.launches(job)),
         }
 
     def job_line(self, job: Job, spec: Spec | None = None) -> Body:
@@ -129,6 +132,10 @@ class Shown:
         known = self.state.launches
         return [known[number] for number in granted.launches if number in known]
 
+    def _all_launches(self, start: Start | None) -> list[Launch]:
+        numbers = start.launches if start is not None else ()
+        return [self.state.launches[one] for one in numbers if one in self.state.launches]
+
     def _silent(self, job: Job) -> bool:
         granted = self.allocation(job)
         hosts = self.state.hosts
@@ -149,6 +156,8 @@ class Shown:
             "last_failure": group.last_failure or None,
             "start_failures": group.start_failures,
             "not_before_us": group.not_before_us or None,
+            "stop_after_us": spec.stop_after_us or None,
+            "silence": silence(self.state, self._all_launches(start)),
             "start": None if start is None else self._start(start),
             "roles": [self._role(group, spec, name) for name in self._role_names(group)],
             "claims": [self.claim(claim) for claim in self.claims_of(group.number)],

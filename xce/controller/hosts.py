@@ -10,8 +10,15 @@ from collections.abc import Collection, Iterable
 
 from msgspec import structs
 
-from xce.controller.core.commands import Command, HostEvent, RegisterHost, Rejection
+from xce.controller.core.commands import (
+    Command,
+    HostEvent,
+    LeasesOver,
+    RegisterHost,
+    Rejection,
+)
 from xce.controller.core.fold.state import State
+from xce.controller.core.life.leases import overdue
 from xce.controller.core.orders.wanted import (
     live_of_host,
     order_of_attachment,
@@ -87,10 +94,10 @@ class Hosts:
             self.refused[host] = f"{rejection.message}; {rejection.hint}"
             log.warning("host %s is refused: %s", host, self.refused[host])
 
-    def silent(self, now_us: int, joining: Collection[str] = ()) -> list[HostEvent]:
+    def silent(self, now_us: int, joining: Collection[str] = ()) -> list[Command]:
         """Events of hosts that were not heard for too long; `joining` are asking to be let in."""
         config = self._state.config
-        events = []
+        events: list[Command] = []
         for name in sorted(set(self._state.hosts) - set(joining)):
             host = self._state.hosts[name]
             quiet_us = now_us - max(self._heard_us.get(name, 0), self._began_us)
@@ -99,6 +106,8 @@ class Hosts:
                 events.append(HostEvent(actor=CONTROLLER, host=name, event="miss", why=text))
             elif host.liveness == "SUSPECT" and quiet_us > config.host_grace_us:
                 events.append(HostEvent(actor=CONTROLLER, host=name, event="grace_end", why=text))
+            if host.liveness in ("SUSPECT", "DOWN") and overdue(self._state, name, quiet_us):
+                events.append(LeasesOver(actor=CONTROLLER, host=name, quiet_us=quiet_us))
         return events
 
     def note(self, records: Iterable[Record]) -> None:

@@ -1,8 +1,9 @@
 """The barrier: one rendezvous of all launches and attachments of a start, judged on plain values.
 
 It passes only when, in one evaluation, every launch is ARMED, every attachment READY, and every
-host of the start is UP and has reconciled in this epoch. It knows neither deadlines nor retries:
-when to judge and what a verdict means is the caller's policy. The missing are always named.
+host of the start is UP, has reconciled in this epoch, and keeps the lease that the start asks for.
+It knows neither deadlines nor retries: when to judge and what a verdict means is the caller's
+policy. The missing are always named.
 """
 
 from collections.abc import Iterable
@@ -28,11 +29,13 @@ class AttachmentSeen(Struct, frozen=True, gc=False, array_like=True):
 
 
 class HostSeen(Struct, frozen=True, gc=False, array_like=True):
-    """A host as the barrier sees it: liveness, and whether it reconciled in this epoch."""
+    """A host as the barrier sees it: liveness, whether it reconciled in this epoch, and whether
+    the lease of the start lasts there."""
 
     name: str
     liveness: str
     reconciled: bool
+    leased: bool = True
 
 
 def complete(armed: int, launches: int, ready: int, attachments: int) -> bool:
@@ -60,4 +63,6 @@ def missing(
             found.append(f"host {host.name} is {host.liveness}, not UP")
         elif not host.reconciled:
             found.append(f"host {host.name} has not listed its work to this leader")
+        elif not host.leased:
+            found.append(f"host {host.name} does not keep the lease (stop_after) of this work")
     return tuple(found)

@@ -21,6 +21,10 @@ from xce.model.host import HostFacts
 PROTOCOL = 1
 
 PREPARED, RUNNING, READY, GONE = "PREPARED", "RUNNING", "READY", "GONE"
+LEASES, UNKILLABLE = "leases", "unkillable"
+"""What was added to version 1: a side says what it can, and is asked for nothing else. An agent
+that can LEASES stops work `lease_us` after the last poll it sent that was answered; a controller
+that can UNKILLABLE takes reports of that name."""
 
 
 class Message(Struct, frozen=True, gc=False, kw_only=True):
@@ -40,6 +44,7 @@ class Register(Message, frozen=True, gc=False, kw_only=True):
     anchor_lsn: int = 0
     anchor_hash: str = ""
     log_id: str = ""
+    can: tuple[str, ...] = ()
 
 
 class Registered(Message, frozen=True, gc=False, kw_only=True):
@@ -51,6 +56,7 @@ class Registered(Message, frozen=True, gc=False, kw_only=True):
     incarnation: int
     heartbeat_us: int
     log_id: str = ""
+    can: tuple[str, ...] = ()
 
 
 class Task(Message, frozen=True, gc=False, kw_only=True):
@@ -61,6 +67,8 @@ class Task(Message, frozen=True, gc=False, kw_only=True):
     `files`: content by variable; the host writes each to a file of the user's before the launch is
     armed, sets the variable to its path, and removes it when the launch is over.
     `run_limit_us` of running, and the moment `terminate_us`, are enforced by the host itself.
+    `lease_us` > 0: the supervisor stops it that long after its agent sent the last poll that was
+    answered. A process that is there `unkillable_after_us` after SIGKILL is told of.
     `ready_port` > 0: once started, the host reports Probed when that port accepts a connection.
     """
 
@@ -84,6 +92,8 @@ class Task(Message, frozen=True, gc=False, kw_only=True):
     terminate_us: int = 0
     ready_port: int = 0
     kill_grace_us: int = 10_000_000
+    lease_us: int = 0
+    unkillable_after_us: int = 30_000_000
 
 
 class LaunchOrder(Message, frozen=True, gc=False, kw_only=True, tag="launch"):
@@ -222,6 +232,16 @@ class Probed(Message, frozen=True, gc=False, kw_only=True, tag="probed"):
     generation: int
 
 
+class Unkillable(Message, frozen=True, gc=False, kw_only=True, tag="unkillable"):
+    """A process of a launch outlives SIGKILL. The launch is not over; its end is told as always,
+    when it comes."""
+
+    seq: int
+    launch: int
+    generation: int
+    message: str = ""
+
+
 class LaunchFound(Message, frozen=True, gc=False, kw_only=True):
     """One launch of a reconciliation. `state`: preparing armed running stopping."""
 
@@ -249,7 +269,7 @@ class Reconciled(Message, frozen=True, gc=False, kw_only=True, tag="reconciled")
     attachments: tuple[AttachmentFound, ...] = ()
 
 
-Report = Armed | Started | Ended | AttachmentResult | Probed | Reconciled
+Report = Armed | Started | Ended | AttachmentResult | Probed | Unkillable | Reconciled
 
 
 class Reports(Message, frozen=True, gc=False, kw_only=True):

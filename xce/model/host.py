@@ -48,7 +48,8 @@ class Host(Struct, frozen=True, gc=False, kw_only=True):
     that nothing of the old boot runs. `agent` names the journal that its agent has.
     `reconciled_epoch` is the last epoch it listed its work in; `question` is the lsn at which it
     was last asked to: only an answer to that counts. `reconciled_boot` is the boot that it listed
-    its work of last: under another one, what lived then is over.
+    its work of last: under another one, what lived then is over. `can` says what its agent does
+    beyond the first version (`LEASES`); `admin_why` is why it was closed.
     """
 
     name: str
@@ -64,6 +65,8 @@ class Host(Struct, frozen=True, gc=False, kw_only=True):
     registered_us: int = 0
     changed_us: int = 0
     why: str = ""
+    can: tuple[str, ...] = ()
+    admin_why: str = ""
 
 
 class Instance(Struct, frozen=True, gc=False, kw_only=True):

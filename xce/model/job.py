@@ -48,6 +48,8 @@ class Spec(Struct, frozen=True, gc=False, kw_only=True):
     are blob hashes ("" for none). `end_if_impossible`: it ends when its
     dependency can never be met. Of its times `run_limit_us` counts while it runs, `begin_us`
     and `terminate_us` are moments; 0 is none.
+    are blob hashes ("" for none). `stop_after_us` of a plain job: its host stops it that long after
+    it was last answered (0: never); a member's is its group's.
     """
 
     command: tuple[str, ...]
@@ -78,6 +80,7 @@ class Spec(Struct, frozen=True, gc=False, kw_only=True):
     end_if_impossible: bool = False
     project: str = ""
     description: str = ""
+    stop_after_us: int = 0
 
 
 class Exit(Struct, frozen=True, gc=False, kw_only=True):

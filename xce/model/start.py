@@ -13,7 +13,9 @@ from xce.model.placing import Holding, Share
 class Start(Struct, frozen=True, gc=False, kw_only=True):
     """A start. `group` is 0 for a plain job. `wave` is the last wave opened, -1 before the pass;
     `waves` the number of waves; `ended` counts launches that are over, `begun` those that
-    were let go, `role_tally` per role those (or the members) that met the role's readiness."""
+    were let go, `role_tally` per role those (or the members) that met the role's readiness.
+    `stop_after_us` > 0: its hosts' supervisors stop it that long after they were last answered,
+    and kill it `kill_grace_us` later; both are fixed when it is planned."""
 
     number: int
     group: int
@@ -36,6 +38,8 @@ class Start(Struct, frozen=True, gc=False, kw_only=True):
     role_tally: tuple[int, ...] = ()
     passed_us: int = 0
     reason: str = ""
+    stop_after_us: int = 0
+    kill_grace_us: int = 0
 
 
 class Allocation(Struct, frozen=True, gc=False, kw_only=True):
@@ -55,7 +59,8 @@ class Launch(Struct, frozen=True, gc=False, kw_only=True):
     """One attempt on one host. `go`: its wave was opened by a committed record; `probed`: its host
     saw its readiness. `generation` is the lsn of the record that granted it: orders and reports
     name it, so that a launch of another history is never taken for this one. `signal_seq`
-    numbers the signals asked so far. `ran`: yes, no or unknown, once it ended."""
+    numbers the signals asked so far. `ran`: yes, no or unknown, once it ended. `unkillable`: its
+    host says that a process of it outlives SIGKILL."""
 
     number: int
     job: int
@@ -80,6 +85,7 @@ class Launch(Struct, frozen=True, gc=False, kw_only=True):
     code: int = 0
     cause_of_end: str = ""
     ran: str = ""
+    unkillable: bool = False
 
 
 class Claim(Struct, frozen=True, gc=False, kw_only=True):

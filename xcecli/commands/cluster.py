@@ -30,6 +30,8 @@ def hosts(values: dict[str, Any]) -> int:
     for one in (*answer["items"], *answer.get("strangers", ())):
         if one.get("refused"):
             say.tell(f"{one['name']} is refused: {one['refused']}")
+        if one.get("closed_why"):
+            say.tell(f"{one['name']} is {one['admin']}: {one['closed_why']}")
     return show(answer, format_of(values), columns, _host)
 
 

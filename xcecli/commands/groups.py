@@ -285,6 +285,8 @@ def _about_lines(about: dict[str, Any]) -> list[str]:
             f"{start['ready']} of {len(start['attachments'])} READY"
         )
     lines += [f"  {line}" for line in (about["reason"], about["last_failure"]) if line]
+    if about.get("silence"):
+        lines.append(f"  {about['silence']['text']}")
     for claim in about["claims"]:
         values = " ".join(one["value"] or one["state"] for one in claim["attachments"])
         lines.append(

@@ -24,7 +24,7 @@ from xce.agent.supervisor.launch import (
 )
 from xce.agent.supervisor.spawn import Recipe, Unpreparable, fork_process
 from xce.agent.supervisor.tree import Tree
-from xce.agent.supervisor.wire import VERSION, Message
+from xce.agent.supervisor.wire import CAN, VERSION, Message
 
 _OF_LAUNCH = ("prepare", "go", "stop", "signal", "limit")
 
@@ -86,6 +86,7 @@ class Core:
             {
                 "event": "listed",
                 "version": VERSION,
+                "can": CAN,
                 "epoch": ledger.epoch,
                 "anchor_lsn": ledger.anchor[0],
                 "anchor_hash": ledger.anchor[1],
@@ -94,12 +95,20 @@ class Core:
                 "launches": [one.told() for one in self.live.values()],
             }
         )
+        for live in self.live.values():
+            if live.is_stuck:
+                self.endings.tell_stuck(live)
 
     def _epoch(self, message: Message) -> None:
         self.ledger.note_epoch(message["epoch"], str(message.get("log", "")))
 
     def _anchor(self, message: Message) -> None:
         self.ledger.note_anchor(message["lsn"], message["hash"])
+
+    def _renewed(self, message: Message) -> None:
+        """The controller answered a poll that was sent then."""
+        at_s = min(message["at_us"] / 1e6, clock_s())
+        self.endings.renewed_s = max(self.endings.renewed_s, at_s)
 
     def _sync(self, message: Message) -> None:
         token = message["token"]
@@ -121,7 +130,7 @@ class Core:
         cookie = f"{self.ledger.host_key}:{name}"
         live = Launch(launch, generation, Tree(cookie, Group()))
         live.take_limits(message["task"])
-        self.live[launch] = live
+        self.endings.add(live)
         self.after.append(lambda: self._fork(live, message["task"], name))
 
     def _repeat(self, launch: int) -> bool:
@@ -201,6 +210,7 @@ class Core:
         "hello": _hello,
         "epoch": _epoch,
         "anchor": _anchor,
+        "renewed": _renewed,
         "sync": _sync,
         "ack": _ack,
         "prepare": _prepare,
@@ -247,6 +257,9 @@ class Core:
                 self.after.append(lambda: self._tell_armed(live))
 
     def _start(self, live: Launch) -> None:
+        if self.endings.is_over(live):
+            self.endings.end_lease(live)
+            return
         crashpoint.reach("launch.before_started")
         live.started_us = now_us()
         live.state = RUNNING

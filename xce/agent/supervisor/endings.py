@@ -2,8 +2,11 @@
 
 A launch ends when its main processes are gone *and* nothing of its tree is left; only then is its
 outcome noted, and only after the commit is it told. Running work is asked first (TERM), killed
-when its grace is over; what is only parked is killed at once. What cannot be killed stays live and
-is tried again for ever: its holdings must not be given to others.
+when its grace is over; what is only parked is killed at once. What cannot be killed stays live, is
+told of, and is tried again for ever: its holdings must not be given to others.
+
+Work with a lease is brought down when the agent was not answered for so long: `renewed_s` is when
+it last sent a poll that was, by the clock that runs since boot. Nothing of it is let go later.
 
 `after` collects what follows a commit; `wakes` when to look at a launch again.
 """
@@ -22,10 +25,14 @@ from xce.agent.supervisor.wire import Message
 
 PREPARING, ARMED, RUNNING = LaunchState.PREPARING, LaunchState.ARMED, LaunchState.RUNNING
 STOPPING, CLEANING, ENDED = LaunchState.STOPPING, LaunchState.CLEANING, LaunchState.ENDED
+UNASKED = (PREPARING, ARMED, RUNNING)
 CLEAN_FIRST_S, CLEAN_MAX_S = 0.002, 0.5
 LOOK_S = 0.02
 LIMIT_LOOK_S = 60.0
 """A termination time is looked at again at least this often: the wall clock may be set."""
+PIDS_TOLD = 5
+LEASE_LOOK_S = 1.0
+"""Leases are looked at that often: waiting takes no notice of time that the machine slept."""
 
 
 def now_us() -> int:
@@ -42,7 +49,15 @@ class Endings:
         self.after: list[Callable[[], None]] = []
         self.wakes: list[tuple[float, int]] = []
         self.tell = tell
+        self.renewed_s = 0.0
+        self.leased: dict[int, Launch] = {}
         self._by_pid: dict[int, Launch] = {}
+
+    def add(self, live: Launch) -> None:
+        """A launch is about to be prepared."""
+        self.live[live.launch] = live
+        if live.lease_s > 0:
+            self.leased[live.launch] = live
 
     def add_main(self, live: Launch, pid: int) -> None:
         """A main process was forked."""
@@ -52,13 +67,22 @@ class Endings:
     def take_over(self, live: Launch) -> None:
         """A launch that an earlier supervisor left unfinished: end what is left of it."""
         self.live[live.launch] = live
-        live.state = CLEANING
-        live.tree.kill(set())
+        self._kill(live)
         self.settle(live)
 
     def give_up(self, live: Launch, why: str, *, own_fault: bool = False) -> None:
         """The launch cannot be prepared: by its own fault nowhere, else not here and now."""
         live.cause, live.message = "bad_task" if own_fault else "prepare_failed", why
+        self.bring_down(live)
+
+    def is_over(self, live: Launch) -> bool:
+        """Whether the launch's lease is over."""
+        return live.lease_s > 0 and clock_s() >= self.renewed_s + live.lease_s
+
+    def end_lease(self, live: Launch) -> None:
+        """The host was cut off for too long: the launch is given up before others have it."""
+        live.cause = "lease"
+        live.message = f"the controller did not answer this host for {live.lease_s:g} s"
         self.bring_down(live)
 
     def bring_down(self, live: Launch) -> None:
@@ -70,9 +94,15 @@ class Endings:
             live.tree.signal(signal.SIGCONT, self.others(live))
             self.wake(live, LOOK_S)
         else:
-            live.state = CLEANING
-            live.tree.kill(self.others(live))
+            self._kill(live)
+            if live.tree.mains:
+                self.wake(live, CLEAN_MAX_S)
             self.settle(live)
+
+    def _kill(self, live: Launch) -> None:
+        live.state = CLEANING
+        live.killed_at_s = live.killed_at_s or clock_s()
+        live.tree.kill(self.others(live))
 
     def reap(self) -> None:
         """Take the exits of all children, adopted ones as well."""
@@ -106,15 +136,30 @@ class Endings:
             if live.state == STOPPING and clock_s() < live.kill_at_s:
                 self.wake(live, LOOK_S)
                 return
-            live.state = CLEANING
-            live.tree.kill(others)
+            self._kill(live)
             if not live.tree.is_empty(others):
+                self._look_whether_stuck(live)
                 live.clean_tries += 1
                 self.wake(live, min(CLEAN_MAX_S, CLEAN_FIRST_S * 2**live.clean_tries))
                 return
         if live.state == RUNNING and not live.processes and not live.cause:
             return
         self._finish(live)
+
+    def _look_whether_stuck(self, live: Launch) -> None:
+        """Tell of a launch that SIGKILL does not end, once and whenever an agent asks anew."""
+        if live.is_stuck or clock_s() < live.killed_at_s + live.stuck_after_s:
+            return
+        live.is_stuck = True
+        self.tell_stuck(live)
+
+    def tell_stuck(self, live: Launch) -> None:
+        """Tell which processes are left."""
+        left = [str(pid) for pid, _ in live.tree.members(self.others(live))][:PIDS_TOLD]
+        waited = f"{clock_s() - live.killed_at_s:.0f} s after SIGKILL"
+        known = {"launch": live.launch, "generation": live.generation}
+        message = f"process {', '.join(left)} is there {waited}" if left else f"not gone {waited}"
+        self.tell({"event": "unkillable", **known, "message": message})
 
     def _finish(self, live: Launch) -> None:
         outcome = live.outcome(now_us())
@@ -125,6 +170,7 @@ class Endings:
     def _forget(self, live: Launch) -> None:
         crashpoint.reach("launch.after_exited")
         self.live.pop(live.launch, None)
+        self.leased.pop(live.launch, None)
         for process in live.processes:
             process.close()
         for path in live.paths:
@@ -139,13 +185,21 @@ class Endings:
 
     def next_wake_s(self) -> float | None:
         """Seconds until `tick` has something to do; None when it has nothing."""
-        if not self.wakes:
-            return None
-        return max(0.0, min(due for due, _ in self.wakes) - clock_s())
+        now_s = clock_s()
+        due = [max(0.0, at_s - now_s) for at_s, _ in self.wakes]
+        due += [
+            min(LEASE_LOOK_S, max(0.0, self.renewed_s + live.lease_s - now_s))
+            for live in self.leased.values()
+            if live.state in UNASKED
+        ]
+        return min(due, default=None)
 
     def tick(self) -> None:
-        """Look again at launches on their way down."""
+        """Look again at launches on their way down, and at leases."""
         now_s = clock_s()
+        for leased in list(self.leased.values()):
+            if leased.state in UNASKED and self.is_over(leased):
+                self.end_lease(leased)
         due = {launch for at_s, launch in self.wakes if at_s <= now_s}
         if not due:
             return
@@ -162,8 +216,8 @@ class Endings:
                 self.watch_limits(live)
             return
         if live.tree.mains and (live.state == CLEANING or now_s >= live.kill_at_s):
-            live.state = CLEANING
-            live.tree.kill(self.others(live))
+            self._kill(live)
+            self._look_whether_stuck(live)
         if live.tree.mains:
             left_s = live.kill_at_s - now_s if live.state == STOPPING else CLEAN_MAX_S
             self.wake(live, max(CLEAN_FIRST_S, left_s))

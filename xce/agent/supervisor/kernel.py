@@ -106,6 +106,11 @@ def clock_s() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
+def clock_us() -> int:
+    """Microseconds since boot, time asleep included."""
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
+
+
 def run_on(cpus: set[int]) -> None:
     """Keep this process on these processors. An emulated host may name some that the machine
     does not have: then it stays where it is."""

@@ -59,6 +59,10 @@ class Launch:
         self.limit_s = 0.0
         self.terminate_us = 0
         self.let_go_s = 0.0
+        self.lease_s = 0.0
+        self.stuck_after_s = 30.0
+        self.killed_at_s = 0.0
+        self.is_stuck = False
         self.ready_port = 0
         self.paths: list[str] = []
         self.clean_tries = 0
@@ -84,6 +88,9 @@ class Launch:
         # An agent of before says no termination time.
         self.terminate_us = task.get("terminate_us", 0)
         self.ready_port = task["ready_port"]
+        # An agent of before says neither of these.
+        self.lease_s = task.get("lease_us", 0) / 1e6
+        self.stuck_after_s = task.get("unkillable_after_us", 30_000_000) / 1e6
 
     def limits(self, now_s: float, now_us: int) -> list[tuple[float, str]]:
         """The moments (of the boot-time clock) at which it is over a limit, and which one. The

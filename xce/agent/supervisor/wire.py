@@ -1,9 +1,11 @@
 """Lines of JSON over a unix socket, as agent and supervisor speak them.
 
-The agent asks: hello, epoch, anchor, prepare, go, stop, signal, limit, ack, sync, leave, drain.
+The agent asks: hello, epoch, anchor, renewed, prepare, go, stop, signal, limit, ack, sync, leave,
+drain.
 The supervisor tells: listed (answer to hello), synced (all asked before is durable), armed,
-started, ended. A line is one object; order is kept in both directions. What the other side sends
-beyond `LINE_BYTES_MAX` without a line end is a broken peer.
+started, ended, unkillable. `listed` says what the supervisor can beyond its first version; it is
+asked for nothing else. A line is one object; order is kept in both directions. What the other side
+sends beyond `LINE_BYTES_MAX` without a line end is a broken peer.
 """
 
 import json
@@ -12,6 +14,7 @@ from typing import Any
 
 Message = dict[str, Any]
 VERSION = 1
+CAN = ("leases", "unkillable")
 LINE_BYTES_MAX = 64 << 20
 
 
@@ -20,6 +23,7 @@ SHAPES: dict[str, dict[str, type]] = {
     "hello": {},
     "epoch": {"epoch": int},
     "anchor": {"lsn": int, "hash": str},
+    "renewed": {"at_us": int},
     "sync": {"token": int},
     "ack": {"launches": list},
     "prepare": {**_LAUNCH, "task": dict},

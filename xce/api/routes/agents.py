@@ -18,7 +18,15 @@ from xce.api.asks import decoded
 from xce.api.ports import Engine
 from xce.api.problem import Problem
 from xce.controller.core.commands import RegisterHost, Rejection, TakeReport
-from xce.dispatch.protocol import PROTOCOL, Poll, Register, Registered, Reports, ReportsTaken
+from xce.dispatch.protocol import (
+    PROTOCOL,
+    UNKILLABLE,
+    Poll,
+    Register,
+    Registered,
+    Reports,
+    ReportsTaken,
+)
 from xce.model.actor import HOST, Actor
 
 WAIT_MS_MAX = 30_000
@@ -61,6 +69,7 @@ class AgentRoutes:
             epoch=said.epoch,
             anchor_lsn=said.anchor_lsn,
             anchor_hash=said.anchor_hash,
+            can=said.can,
         )
         told = await asked(self._engine, command)
         await self._engine.settled()
@@ -72,6 +81,7 @@ class AgentRoutes:
                 incarnation=told.body["incarnation"],
                 heartbeat_us=state.config.suspect_after_us // _BEATS_PER_SILENCE,
                 log_id=told.body["log"],
+                can=(UNKILLABLE,),
             )
         )
 

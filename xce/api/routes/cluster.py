@@ -143,6 +143,7 @@ def _host(host: Host, usage: Usage, told: Observed | None) -> dict[str, Any]:
         "domains": dict(host.facts.domains),
         "observed": dict(told.values) if told is not None else {},
         "why": host.why or None,
+        "closed_why": host.admin_why or None,
     }
 
 

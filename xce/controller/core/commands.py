@@ -131,9 +131,10 @@ class RegisterHost(Struct, frozen=True, gc=False, kw_only=True):
     """A host (re)joins with what it is.
 
     `agent` names the host's journal, `log_id` the log that it is of, `epoch` and `anchor_*` the
-    highest that it saw. Facts of the loop: `own_log` is this log's identity; `anchor_at` is the
-    hash that it has at the host's anchor, `BEYOND` its end, or "" where there is nothing to
-    compare; `quiet_us` is how long the present incarnation was not heard, -1 when it never was.
+    highest that it saw, `can` what its agent does beyond the first version. Facts of the loop:
+    `own_log` is this log's identity; `anchor_at` is the hash that it has at the host's anchor,
+    `BEYOND` its end, or "" where there is nothing to compare; `quiet_us` is how long the present
+    incarnation was not heard, -1 when it never was.
     """
 
     actor: Actor
@@ -148,6 +149,7 @@ class RegisterHost(Struct, frozen=True, gc=False, kw_only=True):
     own_log: str = ""
     anchor_at: str = ""
     quiet_us: int = -1
+    can: tuple[str, ...] = ()
 
 
 BEYOND = "beyond"
@@ -171,6 +173,25 @@ class HostEvent(Struct, frozen=True, gc=False, kw_only=True):
     host: str
     event: str
     why: str = ""
+
+
+class LeasesOver(Struct, frozen=True, gc=False, kw_only=True):
+    """A host was not heard for `quiet_us`: work with a lease may be over there by now."""
+
+    actor: Actor
+    host: str
+    quiet_us: int
+
+
+class HostFenced(Struct, frozen=True, gc=False, kw_only=True):
+    """A fencing hook said that nothing runs on a host any more. `incarnation` and `down_us` name
+    the silence in which it was asked."""
+
+    actor: Actor
+    host: str
+    incarnation: int
+    down_us: int
+    why: str
 
 
 class TimerDue(Struct, frozen=True, gc=False, kw_only=True):
@@ -274,6 +295,8 @@ Command = (
     | RegisterHost
     | TakeReport
     | HostEvent
+    | LeasesOver
+    | HostFenced
     | TimerDue
     | CommitPlan
     | EndSession

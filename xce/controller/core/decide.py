@@ -17,6 +17,7 @@ from xce.controller.core.deciders.asked.submit import submit_group, submit_job
 from xce.controller.core.deciders.clock import timer_due
 from xce.controller.core.deciders.hosts import host_event, register_host
 from xce.controller.core.deciders.log import end_session, load_config, note_cut, start_leading
+from xce.controller.core.deciders.losses import host_fenced, leases_over
 from xce.controller.core.deciders.plan import commit_plan
 from xce.controller.core.deciders.reports import take_report
 from xce.controller.core.depending.latch import latch
@@ -48,6 +49,8 @@ _DECIDERS = {
     c.RegisterHost: register_host,
     c.TakeReport: take_report,
     c.HostEvent: host_event,
+    c.LeasesOver: leases_over,
+    c.HostFenced: host_fenced,
     c.TimerDue: timer_due,
     c.CommitPlan: commit_plan,
     c.EndSession: end_session,
@@ -60,7 +63,9 @@ _DECIDERS = {
 }
 
 
-_INTERNAL = (c.TimerDue, c.CommitPlan, c.EndSession, c.NoteCut, c.StartLeading)
+_INTERNAL = (
+    c.TimerDue, c.CommitPlan, c.EndSession, c.NoteCut, c.StartLeading, c.LeasesOver, c.HostFenced,
+)  # fmt: skip
 
 
 def decide(state: State, command: c.Command, now_us: int) -> Outcome | c.Rejection:

@@ -8,6 +8,7 @@ agents, not what the controller decides.
 from msgspec import Struct
 
 from xce.model.config.dependencies import DependencyConfig
+from xce.model.config.fencing import FencingConfig
 from xce.model.config.queue import ApplicationConfig, QueueConfig
 from xce.model.config.timing import SECOND_US, RetryConfig
 from xce.model.config.types import PoolConfig, TypeConfig
@@ -34,6 +35,7 @@ class Config(Struct, frozen=True, gc=False, kw_only=True):
     barrier_timeout_us: int = 60 * SECOND_US
     ready_timeout_us: int = 300 * SECOND_US
     kill_grace_us: int = 10 * SECOND_US
+    unkillable_after_us: int = 30 * SECOND_US
     clean_period_us: int = 3600 * SECOND_US
     failure_window_us: int = SECOND_US
     start_retries: RetryConfig = RetryConfig()
@@ -41,6 +43,7 @@ class Config(Struct, frozen=True, gc=False, kw_only=True):
     array_size_max: int = 1_000_000
     tick_interval_us: int = 5 * SECOND_US
     dependencies: DependencyConfig = DependencyConfig()
+    fencing: FencingConfig = FencingConfig()
 
     def queue(self, name: str) -> QueueConfig | None:
         """The queue of that name."""

@@ -47,12 +47,6 @@ LIMITS: tuple[Limit, ...] = (
         hint="leave it out or say reservation: none",
     ),
     Limit(
-        pattern=("silence",),
-        applies=lambda value: isinstance(value, dict),
-        message="stop_after is not supported by this version",
-        hint="leave it out or say silence: wait",
-    ),
-    Limit(
         pattern=("degraded",),
         applies=_given,
         message="repair of a degraded group is not supported by this version",

@@ -12,6 +12,7 @@ class HostRegistered(Body, frozen=True, gc=False, kw_only=True):
     boot_id: str
     facts: HostFacts
     agent: str = ""
+    can: tuple[str, ...] = ()
 
 
 class HostReconciled(Body, frozen=True, gc=False, kw_only=True):

@@ -1,7 +1,7 @@
 """Hosts: registration, liveness by the clock, admin states by people, proofs of death.
 
 Silence is not death. A launch is LOST only on proof: a new boot id, an operator's audited word,
-or a reconciliation that no longer lists what had run.
+a reconciliation that no longer lists what had run, or what `losses` has.
 """
 
 from typing import Any
@@ -41,6 +41,7 @@ def register_host(draft: Draft, command: c.RegisterHost) -> c.Rejection | Answer
         boot_id=command.boot_id,
         facts=command.facts,
         agent=command.agent,
+        can=command.can,
     )
     lsn = draft.open(facts, [host_ref(command.host)])
     draft.fire("liveness", command.host, "register", question=lsn)
@@ -129,10 +130,15 @@ def _liveness(draft: Draft, command: c.HostEvent) -> Answer:
 def _admin(draft: Draft, command: c.HostEvent) -> Answer:
     name = command.host
     draft.open(HostChanged(host=name, event=command.event, why=command.why), [host_ref(name)])
-    draft.fire("admin", name, command.event, why=command.why)
+    draft.fire("admin", name, command.event, admin_why=_said(command))
     if command.event == "drain" and not draft.state.index.live_launches.get(name):
         draft.fire("admin", name, "empty")
     return {"host": name, "admin": draft.state.hosts[name].admin}, {}
+
+
+def _said(command: c.HostEvent) -> str:
+    """Why a host takes no work; nothing once it is open."""
+    return "" if command.event == "open" else command.why
 
 
 def _lost(draft: Draft, command: c.HostEvent) -> c.Rejection | Answer:

@@ -8,7 +8,8 @@ in a session; keys of instances join host, type and name by slashes.
 from collections.abc import Iterable
 
 from xce.controller.core.commands import Rejection
-from xce.model.config import Config
+from xce.dispatch.lease import shortest_us
+from xce.model.config import SECOND_US, Config
 from xce.model.group import GroupSpec, RoleSpec
 from xce.model.host import HostFacts
 from xce.model.job import ONCE, PER_HOST, PER_TASK, ClaimTemplate, Spec
@@ -29,7 +30,24 @@ def check_spec(config: Config, spec: Spec) -> Rejection | None:
             code="invalid", message=f"run: {spec.run} is not one of once, host, task", field="run"
         )
     wrong = _wrong_claims(config, spec.claims)
-    return Rejection(code="invalid", message=wrong, field="claims") if wrong else None
+    if wrong:
+        return Rejection(code="invalid", message=wrong, field="claims")
+    return _check_lease(config, spec.stop_after_us, "stop_after")
+
+
+def _check_lease(config: Config, stop_after_us: int, field: str) -> Rejection | None:
+    """What is wrong with how long work runs on unanswered, or None."""
+    least_us = shortest_us(config.suspect_after_us)
+    if not stop_after_us or least_us <= stop_after_us <= AMOUNT_MAX:
+        return None
+    if stop_after_us > AMOUNT_MAX:
+        return Rejection(code="invalid", message="stop_after is too long", field=field)
+    return Rejection(
+        code="invalid",
+        message=f"stop_after must be at least {least_us / SECOND_US:g}s, twice suspect_after",
+        field=field,
+        hint="a host is heard that seldom at worst; leave it out and nothing is stopped",
+    )
 
 
 def wrong_times(spec: Spec, now_us: int) -> Rejection | None:
@@ -62,6 +80,9 @@ def check_gang(config: Config, spec: GroupSpec) -> Rejection | None:
     wrong = _wrong_claims(config, spec.claims)
     if wrong:
         return Rejection(code="invalid", message=wrong, field="claims")
+    short = _check_lease(config, spec.stop_after_us, "silence.stop_after")
+    if short is not None:
+        return short
     names = [role.name for role in spec.roles]
     for role in spec.roles:
         wrong = _wrong_role(spec, role, names) or _wrong_claims(config, role.claims)

@@ -16,6 +16,7 @@ from xce.controller.core.arrays.planning import has_room, single_out
 from xce.controller.core.fold.eligible import is_eligible
 from xce.controller.core.fold.state import State
 from xce.controller.core.life.draft import Draft
+from xce.controller.core.life.leases import keeps_lease, take_lease
 from xce.controller.core.life.starts import let_pass, wave_of_roles
 from xce.controller.core.resources.lending import lent
 from xce.controller.core.resources.pools import (
@@ -372,8 +373,17 @@ def _begin(draft: Draft, planned: PlannedGroup) -> None:
             launches=tuple(launches[member.job]),
             not_before_us=0,
         )
-    if len(planned.launches) == 1 and not planned.attachments:
+    take_lease(draft, planned.start)
+    if _is_short(draft.state, planned):
         let_pass(draft, planned.start, [planned.launches[0].launch])
+
+
+def _is_short(state: State, planned: PlannedGroup) -> bool:
+    """Whether planning and passing are one: one launch, nothing to provision, and a host, UP and
+    reconciled by the check of the plan, that keeps the lease."""
+    if len(planned.launches) != 1 or planned.attachments:
+        return False
+    return keeps_lease(state, state.starts[planned.start], state.hosts[planned.launches[0].host])
 
 
 __all__ = ["Holding", "commit_plan", "provider_of"]

@@ -23,13 +23,20 @@ from xce.controller.core.deciders.hosts import (
 from xce.controller.core.fold.state import State
 from xce.controller.core.life.draft import Draft
 from xce.controller.core.life.ends import end_launch, lose_claim
-from xce.controller.core.life.starts import count_ready, fail_start, judge, launch_begun
+from xce.controller.core.life.starts import (
+    count_ready,
+    fail_start,
+    judge,
+    launch_begun,
+    launch_name,
+)
 from xce.dispatch import protocol as p
 from xce.model.host import Host
 from xce.model.ids import claim_text, group_text, host_ref, job_text
 from xce.model.machine import IllegalTransition
 from xce.model.records import (
     AttachmentReported,
+    HostChanged,
     HostReconciled,
     JobChanged,
     LaunchArmed,
@@ -66,6 +73,8 @@ def take_report(draft: Draft, command: c.TakeReport) -> c.Rejection | Answer:
                 _attachment(draft, command.host, report)
             case p.Probed():
                 _probed(draft, command.host, report)
+            case p.Unkillable():
+                _unkillable(draft, command.host, report)
             case p.Reconciled():
                 _reconciled(draft, command.host, report)
     except Misfit as misfit:
@@ -79,10 +88,10 @@ class Misfit(Exception):
 
 def _refuse(draft: Draft, host: str, report: str, why: str) -> None:
     draft.open(ReportRefused(host=host, report=report, why=why), [host_ref(host)])
-    draft.fire("admin", host, "close", why=f"refused report: {why}")
+    draft.fire("admin", host, "close", admin_why=f"refused report: {why}")
 
 
-_OfLaunch = p.Armed | p.Started | p.Ended | p.Probed
+_OfLaunch = p.Armed | p.Started | p.Ended | p.Probed | p.Unkillable
 
 
 def _launch(state: State, host: str, report: _OfLaunch) -> Launch | None:
@@ -180,6 +189,28 @@ def _probed(draft: Draft, host: str, report: p.Probed) -> None:
     draft.patch("launch", launch.number, probed=True)
     if launch.processes:
         count_ready(draft, launch.start, state.jobs[launch.job], "port")
+
+
+def _unkillable(draft: Draft, host: str, report: p.Unkillable) -> None:
+    """A process outlives SIGKILL: what it was granted stays taken, and the host, of which nobody
+    knows what else it cannot do, takes no new work until a person opens it."""
+    state = draft.state
+    launch = _launch(state, host, report)
+    if launch is None or launch.state not in LIVE_LAUNCH or launch.unkillable:
+        return
+    what = launch_name(state, launch)
+    job = state.jobs[launch.job]
+    where = f"{what} of {group_text(job.group)}" if job.group else what
+    told = f" ({report.message})" if report.message else ""
+    why = (
+        f"{where} cannot be killed{told}; what it was granted stays taken; open the host by hand "
+        f"(xce host open {host}) once it is gone"
+    )
+    facts = HostChanged(host=host, event="close", why=why)
+    draft.open(facts, [host_ref(host), *_names(state, launch)])
+    draft.patch("launch", launch.number, unkillable=True)
+    if not draft.fire("admin", host, "close", admin_why=why):
+        draft.patch("host", host, admin_why=why)
 
 
 def _attachment_of(state: State, report: p.AttachmentResult) -> Attachment | None:

@@ -297,6 +297,8 @@ def _host(state: State, record: r.Record, body: r.HostRegistered) -> None:
         reconciled_boot=(known.reconciled_boot or known.boot_id) if known else "",
         registered_us=record.at_us,
         changed_us=record.at_us,
+        can=body.can,
+        admin_why=known.admin_why if known else "",
     )
     _count(state, "incarnation", body.incarnation)
     _put(state, "host", body.host, host)

@@ -30,9 +30,9 @@ from xce.model.tables import LIVE_LAUNCH
 
 _EVENTS = {"exited": "exit", "signalled": "exit", "aborted": "abort", "lost": "lose"}
 _LIMITS = ("run_limit", "deadline")
-_REASONS = {"host_lost": "host_lost", "reboot": "host_lost", "oom": "oom"} | dict(
-    zip(_LIMITS, _LIMITS, strict=True)
-)
+_REASONS = dict.fromkeys(("host_lost", "reboot", "lease"), "host_lost") | {
+    cause: cause for cause in ("oom", *_LIMITS)
+}
 
 
 def end_launch(draft: Draft, facts: LaunchEnded, host: str) -> None:
@@ -122,7 +122,9 @@ def _exit_of(facts: LaunchEnded, before: str, stop_reason: str, host: str) -> Ex
 
 def is_good(ended: Exit | None) -> bool:
     """Whether an end counts as success."""
-    return ended is not None and ended.how == "exited" and ended.code == 0
+    if ended is None or ended.reason == "host_lost":
+        return False
+    return ended.how == "exited" and ended.code == 0
 
 
 def _member_progress(draft: Draft, launch: Launch, ended: Exit) -> None:
@@ -134,7 +136,7 @@ def _member_progress(draft: Draft, launch: Launch, ended: Exit) -> None:
     live = [one for one in own if one.state in LIVE_LAUNCH]
     # Hosts beyond the first have no processes of their own under `run: once`; losing one is still
     # losing a part of the job, while being stopped after the first one's end means nothing.
-    if launch.processes or (ended.how == "lost" and launch.state != "STOPPING"):
+    if launch.processes or (ended.reason == "host_lost" and launch.state != "STOPPING"):
         if job.exit is None or (is_good(job.exit) and not is_good(ended)):
             draft.patch("job", job.key, exit=ended)
         working = any(one.processes for one in live)

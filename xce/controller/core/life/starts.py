@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from xce.controller.core.fold.shape import shape_of
 from xce.controller.core.fold.state import State
 from xce.controller.core.life.draft import Draft
+from xce.controller.core.life.leases import keeps_lease
 from xce.dispatch import barrier
 from xce.model.group import GroupSpec, RoleSpec
 from xce.model.ids import claim_text, group_text, job_text
@@ -63,7 +64,12 @@ def missing_of(state: State, start: Start) -> tuple[str, ...]:
             for one in attachments
         ],
         [
-            barrier.HostSeen(one.name, one.liveness, one.reconciled_epoch == state.epoch)
+            barrier.HostSeen(
+                one.name,
+                one.liveness,
+                one.reconciled_epoch == state.epoch,
+                keeps_lease(state, start, one),
+            )
             for one in hosts
         ],
     )

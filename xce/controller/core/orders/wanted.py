@@ -106,6 +106,7 @@ def task_of(state: State, launch: Launch) -> Task:
     job = state.jobs[launch.job]
     spec = state.specs[job.spec]
     shares = state.allocations[launch.allocation].shares
+    start = state.starts[launch.start]
     return Task(
         job=job_text(job.key),
         command=spec.command,
@@ -126,7 +127,9 @@ def task_of(state: State, launch: Launch) -> Task:
         run_limit_us=spec.run_limit_us,
         terminate_us=spec.terminate_us,
         ready_port=_ready_port(state, launch, job),
-        kill_grace_us=state.config.kill_grace_us,
+        kill_grace_us=start.kill_grace_us or state.config.kill_grace_us,
+        lease_us=start.stop_after_us,
+        unkillable_after_us=state.config.unkillable_after_us,
     )
 
 

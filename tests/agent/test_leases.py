@@ -1,0 +1,168 @@
+"""Work with a lease is stopped by the supervisor when its host is cut off, whoever is gone."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from tests.agent.conftest import Host, is_alive
+from tests.agent.fake_controller import FakeController, until
+from xce.agent import runtime
+from xce.agent.runtime import Agent
+from xce.agent.settings import AgentConfig
+from xce.dispatch.protocol import (
+    LEASES,
+    PROTOCOL,
+    UNKILLABLE,
+    Armed,
+    Ended,
+    Orders,
+    Reconciled,
+    Started,
+)
+from xce.model.host import HostFacts
+
+LEASE_S = 1.5
+LEASE_US = int(LEASE_S * 1_000_000)
+
+
+@pytest.fixture
+def up(host: Host, controller: FakeController) -> Host:
+    controller.heartbeat_us = 200_000
+    host.start()
+    controller.await_report(Reconciled)
+    return host
+
+
+def running(up: Host, controller: FakeController) -> int:
+    """A launch with a lease runs; the pid of its process."""
+    controller.go(1, up.shell("echo $$ > pid; exec sleep 60", lease_us=LEASE_US))
+    controller.await_report(Started, 1)
+    until(lambda: up.text("pid").strip())
+    return int(up.text("pid"))
+
+
+def test_an_agent_says_that_it_keeps_leases(up: Host, controller: FakeController) -> None:
+    assert controller.registers[0].can == (LEASES, UNKILLABLE)
+
+
+def test_polls_that_are_answered_keep_work_alive(up: Host, controller: FakeController) -> None:
+    pid = running(up, controller)
+    time.sleep(2.5 * LEASE_S)
+    assert is_alive(pid)
+    up.kill_agent()
+    up.start()
+    time.sleep(2 * LEASE_S)
+    assert is_alive(pid)
+
+
+def test_the_supervisor_stops_it_without_an_agent_and_tells_the_next_one(
+    up: Host, controller: FakeController
+) -> None:
+    pid = running(up, controller)
+    up.kill_agent()
+    killed_s = time.monotonic()
+    time.sleep(LEASE_S / 2)
+    assert is_alive(pid)
+    until(lambda: not is_alive(pid))
+    assert time.monotonic() - killed_s < LEASE_S + 1.0
+    up.start()
+    ended = controller.await_report(Ended, 1)
+    assert (ended.how, ended.code, ended.cause_of_end) == ("signalled", signal.SIGTERM, "lease")
+    assert ended.message == "the controller did not answer this host for 1.5 s"
+
+
+def test_what_ignores_the_stop_is_killed_when_its_grace_is_over(
+    up: Host, controller: FakeController
+) -> None:
+    text = "trap '' TERM; echo $$ > pid; while :; do sleep 0.05; done"
+    task = up.shell(text, lease_us=LEASE_US, kill_grace_us=500_000)
+    controller.go(1, task)
+    until(lambda: up.text("pid").strip())
+    pid = int(up.text("pid"))
+    up.kill_agent()
+    began_s = time.monotonic()
+    until(lambda: not is_alive(pid))
+    assert time.monotonic() - began_s < LEASE_S + 0.5 + 1.0
+    up.start()
+    assert controller.await_report(Ended, 1).code == signal.SIGKILL
+
+
+def test_a_controller_that_answers_nothing_renews_nothing(
+    up: Host, controller: FakeController
+) -> None:
+    pid = running(up, controller)
+    controller.refuse = (503, "not now")
+    until(lambda: not is_alive(pid), LEASE_S + 2.0)
+    controller.refuse = None
+    assert controller.await_report(Ended, 1).cause_of_end == "lease"
+
+
+def test_an_agent_that_was_stopped_lets_nothing_go_afterwards(
+    up: Host, controller: FakeController
+) -> None:
+    controller.prepare(1, up.shell("echo ran", lease_us=LEASE_US))
+    controller.await_report(Armed, 1)
+    assert up.agent is not None
+    os.kill(up.agent.pid, signal.SIGSTOP)
+    try:
+        time.sleep(LEASE_S + 0.5)
+        controller.go(1)
+        controller.go(2, up.shell("echo ran too", lease_us=LEASE_US))
+    finally:
+        os.kill(up.agent.pid, signal.SIGCONT)
+    ended = controller.await_report(Ended, 1)
+    assert (ended.how, ended.cause_of_end, ended.ran) == ("aborted", "lease", "no")
+    # What is ordered by a poll of afterwards is let go as always.
+    assert controller.await_report(Ended, 2).code == 0
+    assert up.text() == "ran too\n"
+
+
+def test_a_supervisor_that_was_stopped_stops_its_work_as_soon_as_it_goes_on(
+    up: Host, controller: FakeController
+) -> None:
+    pid = running(up, controller)
+    supervisor = up.supervisor_pid()
+    up.kill_agent()
+    os.kill(supervisor, signal.SIGSTOP)
+    time.sleep(2 * LEASE_S)
+    assert is_alive(pid)
+    os.kill(supervisor, signal.SIGCONT)
+    until(lambda: not is_alive(pid), 1.0)
+
+
+def test_work_without_a_lease_runs_on(up: Host, controller: FakeController) -> None:
+    controller.go(2, up.shell("echo $$ > other; exec sleep 60"))
+    controller.await_report(Started, 2)
+    pid = running(up, controller)
+    up.kill_agent()
+    until(lambda: not is_alive(pid))
+    until(lambda: up.text("other").strip())
+    assert is_alive(int(up.text("other")))
+
+
+def test_a_lease_counts_from_when_the_answered_poll_was_sent(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: object
+) -> None:
+    clock = [1_000_000]
+    monkeypatch.setattr(runtime, "clock_us", lambda: clock[0])
+    config = AgentConfig(host="n1", home=str(tmp_path), controllers=("http://127.0.0.1:1",))
+    agent = Agent(config, HostFacts(), "boot", "")
+    agent.session.incarnation, agent.session.can = 1, (LEASES,)
+    sent: list[object] = []
+    monkeypatch.setattr(agent.supervised, "send", lambda *messages: sent.extend(messages))
+
+    def ask(*_question: object) -> Orders:
+        clock[0] += 5_000_000
+        return Orders(protocol=PROTOCOL, epoch=0, incarnation=1, stamp=0)
+
+    monkeypatch.setattr(agent, "_ask", ask)
+    agent._poll(agent._line())
+    assert sent == [{"do": "renewed", "at_us": 1_000_000}]
+    # An answer to another incarnation renews nothing, and a supervisor of before is not asked.
+    agent.session.can = ()
+    agent._poll(agent._line())
+    agent.session.can, agent.session.incarnation = (LEASES,), 2
+    agent._poll(agent._line())
+    assert len(sent) == 1
