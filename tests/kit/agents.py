@@ -7,9 +7,9 @@ is going to do; the world asks `world.life(...)` and `world.provision(...)` for 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tests.kit.lives import AttachmentHere, LaunchHere, Life, Provision
 from xce.dispatch import protocol as p
 from xce.model.host import HostFacts
 
@@ -20,55 +20,6 @@ RESEND_US = 1_000_000
 LEVEL = {p.PREPARED: 1, p.READY: 1, p.RUNNING: 2, p.GONE: 3}
 _UNPREPARED = {"fail": ("prepare_failed", ""), "bad": ("bad_task", "no such place")}
 ALIVE = ("preparing", "armed", "running", "stopping")
-
-
-@dataclass(frozen=True)
-class Life:
-    """What a launch does. `prepare`: ok, fail, bad (its own fault) or hang; `run_us` None runs
-    until it is stopped."""
-
-    prepare: str = "ok"
-    prepare_us: int = 2_000
-    run_us: int | None = 1_000_000
-    code: int = 0
-    signal: int = 0
-    ready_us: int = 100_000
-    kill_us: int = 5_000
-
-
-@dataclass(frozen=True)
-class Provision:
-    """What a provider does with a claim: ok, fail or hang."""
-
-    how: str = "ok"
-    after_us: int = 3_000
-    release: str = "ok"
-    message: str = "the provider said no"
-
-
-@dataclass
-class LaunchHere:
-    """A launch as the host knows it."""
-
-    number: int
-    generation: int
-    phase: str = "new"
-    level: int = 0
-    task: p.Task | None = None
-    life: Life = field(default_factory=Life)
-    attempt: int = 0
-    started_us: int = 0
-    outcome: dict[str, Any] | None = None
-
-
-@dataclass
-class AttachmentHere:
-    """An attachment as the host knows it."""
-
-    order: p.AttachmentOrder
-    phase: str = "new"
-    level: int = 0
-    value: str = ""
 
 
 class SimAgent:
@@ -403,3 +354,6 @@ class SimAgent:
                     "ended",
                     {"how": how, "ran": ran, "cause_of_end": "reboot"},
                 )
+
+
+__all__ = ["AttachmentHere", "LaunchHere", "Life", "Provision", "SimAgent"]

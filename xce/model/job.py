@@ -47,9 +47,8 @@ class Spec(Struct, frozen=True, gc=False, kw_only=True):
     `application` profile and its queue ask for; `need` its resolved form. `script`, `environment`
     are blob hashes ("" for none). `end_if_impossible`: it ends when its
     dependency can never be met. Of its times `run_limit_us` counts while it runs, `begin_us`
-    and `terminate_us` are moments; 0 is none.
-    are blob hashes ("" for none). `stop_after_us` of a plain job: its host stops it that long after
-    it was last answered (0: never); a member's is its group's.
+    and `terminate_us` are moments; 0 is none. `stop_after_us` of a plain job: its host stops it
+    that long after it was last answered (0: never); a member's is its group's.
     """
 
     command: tuple[str, ...]
