@@ -36,6 +36,7 @@ _GIVEN = (
     "name", "tasks", "queue", "application", "priority", "stdin", "stdout", "stderr", "held",
     "run_limit_us", "run_estimate_us", "project", "description",
     "stop_after",
+    "after", "end_if_impossible",
 )  # fmt: skip
 _FILTERS = ("user", "queue", "name", "group", "limit")
 

@@ -37,6 +37,7 @@ def job_lines(told: dict[str, Any]) -> list[str]:
     lines += [f"  {text}" for text in _asked(told)]
     if told["resreq"]:
         lines.append(f"  Requested Resources <{told['resreq']}>")
+    lines += dependency_lines(told.get("dependency"))
     if told["group"]:
         lines.append(f"  Member {told['rank']} of role {told['role']} of gang {told['group']}")
     if told["hosts"]:
@@ -67,6 +68,24 @@ def _asked(told: dict[str, Any]) -> list[str]:
         if told.get(field):
             found.append(f"Specified {text} <{say.exactly(told[field])[:19]}>")
     return found
+
+
+def dependency_lines(told: dict[str, Any] | None) -> list[str]:
+    """What a job waits for, and how each part of it stands."""
+    if not told:
+        return []
+    met = f", met at {say.exactly(told['met_us'])}" if told["met_us"] else ""
+    lines = [f"  Dependency Condition <{told['text']}>{met}"]
+    return [*lines, *condition_lines(told)] if not met else lines
+
+
+def condition_lines(told: dict[str, Any]) -> list[str]:
+    """Each condition with what is known of it."""
+    lines = []
+    for one in told["conditions"]:
+        why = f" ({one['why']})" if one["why"] else ""
+        lines.append(f"    {one['text']}: {one['verdict']}{why}")
+    return lines
 
 
 def waiting_lines(told: dict[str, Any], reason: dict[str, Any] | None) -> list[str]:

@@ -5,7 +5,8 @@ options and help from them. Whatever the fast parser takes, click takes with the
 whatever it does not understand it leaves to click, so that refusals and help have one voice.
 
 Kinds: `text` and `int` take a value, `list` takes one and may be repeated, `flag` takes none;
-`bsub` takes a value that `line/bsub.py` judges, as it does all options of bsub that are not here.
+`apart` is a text that is a word of its own. `bsub` takes a value that `line/bsub.py` judges, as
+it does all options of bsub that are not here.
 """
 
 from __future__ import annotations
@@ -68,6 +69,14 @@ SUBMIT = Command(
         Option("-o --output", "stdout", "text", "FILE", "output; %J is the job [xce-%J.out]"),
         Option("-e --error", "stderr", "text", "FILE", "errors [they join the output]"),
         Option("-i --input", "stdin", "text", "FILE", "input [nothing]"),
+        Option("-w --after", "after", "apart", "EXPR", "wait for jobs: 'done(12) && exit(prep)'"),
+        Option(
+            "-ti --end-if-impossible",
+            "end_if_impossible",
+            "flag",
+            "",
+            "end when what -w waits for can never be",
+        ),
         Option("-H --hold", "held", "flag", "", "submit it held; `xcecli resume` lets it go"),
         Option("-sp --priority", "priority", "int", "N", "priority in its queue"),
         Option("-W", "run_limit_us", "bsub", "[H:]M", "run limit; it is ended when it is over"),
@@ -89,6 +98,7 @@ SUBMIT = Command(
   xcecli submit -n 4 -R 'rusage[mem=8GB] span[hosts=1]' ./train.sh
   xcecli submit -q normal -J build -o build.%J.log make -j4
   xcecli submit -W 1:30 -b 20:00 ./nightly.sh
+  xcecli submit -w 'done(build)' ./test.sh
   xcecli submit --wait sh -c 'echo $XCE_JOB; exit 3'
   xcecli submit < job.sh""",
     stops=True,
@@ -159,7 +169,7 @@ def parse(command: Command, argv: list[str]) -> tuple[Values, list[str]] | None:
         option = by_name.get(name)
         if option is None or (option.kind == "flag" and given is not None):
             return None
-        if option.kind == "bsub":
+        if option.kind == "bsub" or (option.kind == "apart" and given is not None):
             return None
         if option.kind != "flag" and given is None:
             if at == len(argv):

@@ -36,6 +36,7 @@ _KINDS: dict[str, dict[str, Any]] = {
     "list": {"multiple": True},
     "text": {},
     "bsub": {},
+    "apart": {},
 }
 
 

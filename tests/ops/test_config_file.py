@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from xce.model.config import ApplicationConfig, Config, QueueConfig, RetryConfig, TypeConfig
+from xce.model.config import (
+    ApplicationConfig,
+    Config,
+    DependencyConfig,
+    QueueConfig,
+    RetryConfig,
+    TypeConfig,
+)
 from xce.model.host import HostFacts
 from xce.ops.config.emulate import overlay
 from xce.ops.config.file import ConfigFaulty, Site, default_site, digest_of, read_site
@@ -295,3 +302,13 @@ def test_places_know_strings_with_brackets_and_tables_in_tables() -> None:
     assert places.of(("t", "u", 0, "w", "z")) == (11, 1)
     assert places.of(("t", "u", 1, "v")) == (13, 1)
     assert places.of(("t", "u", 1, "nowhere", "at", "all")) == (12, 1)
+
+
+def test_what_becomes_of_dependencies_is_read_and_judged(tmp_path: Path) -> None:
+    path = tmp_path / "xce.toml"
+    path.write_text('[dependencies]\nimpossible = "end"\nnames = "latest"\n')
+    assert read_site(path).config.dependencies == DependencyConfig(impossible="end", names="latest")
+    path.write_text('[dependencies]\nimpossible = "stop"\n')
+    with pytest.raises(ConfigFaulty) as caught:
+        read_site(path)
+    assert "dependencies.impossible: expected keep or end" in str(caught.value)

@@ -21,6 +21,7 @@ from xce.api.ports import Engine
 from xce.api.problem import Problem, broken
 from xce.api.routes.agents import AgentRoutes
 from xce.api.routes.cluster import ClusterRoutes
+from xce.api.routes.conditions import ConditionRoutes
 from xce.api.routes.groups import GroupRoutes
 from xce.api.routes.health import HealthRoutes
 from xce.api.routes.histories import EventRoutes
@@ -42,6 +43,7 @@ def make_app(engine: Engine, doors: Doors) -> ASGIApp:
     for router in (
         jobs.router(),
         GroupRoutes(engine).router(),
+        ConditionRoutes(engine).router(),
         ClusterRoutes(engine).router(),
         OperatorRoutes(engine).router(),
         ResourceRoutes(engine).router(),

@@ -98,6 +98,7 @@ def submit_job(http: HttpRequest, body: bytes, part: str = "") -> SubmitJob:
         project=asked.project,
         description=asked.description,
         stop_after_us=duration_us(asked.stop_after, "stop_after"),
+        end_if_impossible=asked.end_if_impossible,
     )
     return SubmitJob(
         actor=actor,
@@ -106,6 +107,7 @@ def submit_job(http: HttpRequest, body: bytes, part: str = "") -> SubmitJob:
         priority=asked.priority,
         held=asked.held,
         owner=actor.uid,
+        after=asked.after,
         blobs=blobs,
         request=request_of(http, body, part),
     )

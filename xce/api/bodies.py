@@ -25,7 +25,8 @@ TIME_US_MAX = 1 << 60
 
 class JobRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Body of POST /v1/jobs. `command` is an argument vector, or `script` a shell script.
-    `env` is the whole environment of the job; None is an empty one."""
+    `env` is the whole environment of the job; None is an empty one. `after` is a dependency;
+    with `end_if_impossible` the job ends when that can never be met."""
 
     command: tuple[str, ...] = ()
     script: str = ""
@@ -50,6 +51,8 @@ class JobRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     project: str = ""
     description: str = ""
     stop_after: str = ""
+    after: str = ""
+    end_if_impossible: bool = False
 
 
 class GroupRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -75,6 +78,9 @@ def judge_job(asked: JobRequest) -> None:
         most = f"at most {REQUIREMENT_CHARACTERS_MAX} characters"
         raise Problem("invalid", f"Bad resource requirement: {most}", pointer="/resreq")
     duration_us(asked.stop_after, "stop_after")
+    if len(asked.after) > REQUIREMENT_CHARACTERS_MAX:
+        most = f"at most {REQUIREMENT_CHARACTERS_MAX} characters"
+        raise Problem("invalid", f"Dependency condition: {most}", pointer="/after")
     for field in ("stdin", "stdout", "stderr"):
         _refuse(wrong_path(getattr(asked, field)), field)
     for field in ("run_limit_us", "run_estimate_us", "begin_us", "terminate_us"):

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from xce.controller.core.commands import Command, Rejection, SubmitGroup
+from xce.controller.core.depending.names import Linked
 from xce.dispatch.protocol import Orders, Poll
 from xce.model.config import Config
 from xce.model.group import Group, GroupSpec
@@ -93,6 +94,10 @@ class StateView(Protocol):
     @property
     def config(self) -> Config:
         """The configuration in force."""
+
+    @property
+    def index(self) -> Linked:
+        """What it can be asked without a search."""
 
 
 class Engine(Protocol):

@@ -14,6 +14,7 @@ import msgspec
 from xce.api.asks import user_name
 from xce.api.ports import StateView
 from xce.api.silence import silence
+from xce.controller.core.depending.judge import told_of
 from xce.controller.core.orders.wanted import expand, output_path
 from xce.model.group import Group, GroupSpec
 from xce.model.ids import claim_text, group_text, job_index, job_text
@@ -77,6 +78,7 @@ class Shown:
             "run_estimate_us": spec.run_estimate_us or None,
             "begin_us": spec.begin_us or None,
             "terminate_us": spec.terminate_us or None,
+            "dependency": told_of(self.state, job),
             "run": spec.run,
             "attempt": job.attempt,
             "start": job.start or None,

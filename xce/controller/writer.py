@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from msgspec import convert, json, structs
+from msgspec import json, structs
 
 from xce.controller.core.arrays.elements import jobs_of_array
 from xce.controller.core.commands import (
@@ -22,15 +22,14 @@ from xce.controller.core.commands import (
     Request,
 )
 from xce.controller.core.decide import Outcome
-from xce.controller.core.depending.judge import standing_of_group
+from xce.controller.core.depending.past import past_from, past_of_group, past_of_job
 from xce.controller.core.depending.terms import named_in
 from xce.controller.core.fold.state import State
 from xce.controller.cuts import Cutter
 from xce.controller.recover import answer_body
 from xce.controller.step import Step
-from xce.model.group import Group
 from xce.model.ids import group_text, job_index, job_text, parse_group, parse_job
-from xce.model.job import Job, exit_code
+from xce.model.job import exit_code
 from xce.model.records import Record
 from xce.model.tables import ENDED_GROUP, ENDED_JOB
 from xce.model.waiting.array import DONE, EXITED, moved, runs_of
@@ -92,18 +91,14 @@ class Writer:
         return tuple(one for one in found if one is not None)
 
     def _past(self, name: str) -> Past | None:
-        number, key = parse_group(name), parse_job(name)
-        group = self._state.groups.get(number or 0)
-        job = self._state.jobs.get(key or 0)
-        if group is None and job is None:
-            row = self.log.history(name)
-            told: Mapping[str, Any] = answer_body(row.body) if row is not None else {}
-            group = convert(told["group"], Group) if "group" in told else None
-            job = convert(told["job"], Job) if "job" in told else None
+        group = self._state.groups.get(parse_group(name) or 0)
+        job = self._state.jobs.get(parse_job(name) or 0)
         if group is not None:
-            seen = standing_of_group(group)
-            return Past(of=name, state=seen.state, exit=seen.exit)
-        return None if job is None else Past(of=name, state=job.state, exit=job.exit)
+            return past_of_group(name, group)
+        if job is not None:
+            return past_of_job(name, job)
+        kept = self.finished(name)
+        return past_from(name, kept) if kept is not None else None
 
     @property
     def log_id(self) -> str:

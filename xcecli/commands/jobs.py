@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 import click
 
 from xcecli import say
+from xcecli.commands.conditions import await_condition
 from xcecli.commands.shape import command, fetch
 from xcecli.doing import (
     ask_each,
@@ -30,6 +31,7 @@ _FACTS_SHOWN, _FACT_CHARACTERS = 5, 24
 _ENDED = ("DONE", "EXITED")
 # Smaller values are durations: no log is older than this.
 _MOMENT_US = 10**15
+_TIME = click.FloatRange(min=0)
 
 
 def kind_of(name: str) -> str:
@@ -54,16 +56,35 @@ def job(values: dict[str, Any], job: str) -> int:
     return say.OK
 
 
-@command("wait", "  xcecli wait 12\n  xcecli wait --timeout 60 12 g7\n  xcecli wait --json 12")
-@click.argument("names", nargs=-1, required=True, metavar="JOB...")
-@click.option("-t", "--timeout", type=click.FloatRange(min=0), metavar="S", help="give up after S")
-def wait(values: dict[str, Any], names: tuple[str, ...], timeout: float | None) -> int:
-    """Wait until jobs or gangs have ended.
+@command(
+    "wait",
+    "  xcecli wait 12\n  xcecli wait --timeout 60 12 g7\n  xcecli wait --json 12\n"
+    "  xcecli wait -w 'done(12) || exit(prep)' -t 5",
+)
+@click.argument("names", nargs=-1, metavar="[JOB]...")
+@click.option("-w", "--condition", metavar="EXPR", help="wait until this holds, see submit -w")
+@click.option("-t", "for_", type=_TIME, metavar="N", help="give up after N s; with -w minutes")
+@click.option("--timeout", type=_TIME, metavar="S", help="give up after S seconds")
+def wait(
+    values: dict[str, Any],
+    names: tuple[str, ...],
+    condition: str | None,
+    for_: float | None,
+    timeout: float | None,
+) -> int:
+    """Wait until jobs or gangs have ended, or until a condition holds.
 
     Exits with the first code that is not 0, in the order of the ids; 125 for failures of the
     waiting itself. A gang that ended badly gives its first failed member's code. As JSON it is a
-    list of what has ended.
+    list of what has ended. With -w it exits with 0 when the condition holds, with 1 when it can
+    never hold, and with 125 when the time is over.
     """
+    if bool(names) == (condition is not None):
+        raise Failure("wait for jobs, or for -w EXPR", say.USAGE)
+    if condition is not None:
+        minutes = None if for_ is None else for_ * 60
+        return await_condition(values, condition, minutes if timeout is None else timeout)
+    timeout = for_ if timeout is None else timeout
     if timeout is not None and not math.isfinite(timeout):
         raise Failure("--timeout: a number of seconds", say.USAGE)
     place = place_of(values)

@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from xce.model.config import PoolConfig
+from xce.model.config.dependencies import ALL, END, KEEP, LATEST
 from xce.model.units import UnitError, parse_duration, parse_size
 from xce.resreq.allowed import ranges_of
 from xce.resreq.errors import ResreqError
@@ -121,6 +122,15 @@ def _ports(value: Any) -> tuple[int, int]:
     return value[0], value[1]
 
 
+def _one_of(*words: str) -> Callable[[Any], str]:
+    def read(value: Any) -> str:
+        if value not in words:
+            raise Unfit(" or ".join(words))
+        return str(value)
+
+    return read
+
+
 def _users(value: Any) -> tuple[int, ...]:
     if not isinstance(value, list):
         raise Unfit("a list of users, by name or uid")
@@ -182,6 +192,8 @@ FLAG = Kind(word="true or false", read=_flag)
 DURATION = Kind(word="duration", read=_duration)
 SIZE = Kind(word="size", read=_size)
 PORTS = Kind(word="[first, last]", read=_ports)
+IMPOSSIBLE = Kind(word="keep or end", read=_one_of(KEEP, END))
+WHICH = Kind(word="all or latest", read=_one_of(ALL, LATEST))
 USERS = Kind(word="list of users", read=_users)
 MAPPING = Kind(word="table", read=_mapping)
 TABLE = Kind(word="table", read=lambda value: value)
@@ -197,6 +209,7 @@ TOP = {
     "pools": Field(kind=TABLES, about="amounts of shared types, seen by several hosts"),
     "reporters": Field(kind=TABLES, about="programs that report values of hosts"),
     "policies": Field(kind=TABLE, about="timings and defaults"),
+    "dependencies": Field(kind=TABLE, about="how -w is understood"),
     "auth": Field(kind=TABLE, about="who may do what"),
     "hosts": Field(kind=TABLES, about="real hosts, where they are not as measured"),
     "emulate": Field(kind=TABLE, about="hosts that `xce up` plays on this machine"),
@@ -273,6 +286,12 @@ RETRIES = {
     "factor": Field(kind=COUNT, to="factor", about="each pause is longer by"),
     "cap": Field(kind=DURATION, to="cap_us", about="the longest pause"),
 }
+DEPENDENCIES = {
+    "impossible": Field(
+        kind=IMPOSSIBLE, to="impossible", about="what becomes of jobs whose -w can never be met"
+    ),
+    "names": Field(kind=WHICH, to="names", about="which jobs of one name -w means"),
+}
 AUTH = {
     "operators": Field(kind=USERS, to="operators", about="may drain hosts and end others' work"),
     "allow_root": Field(kind=FLAG, to="allow_root", about="whether uid 0 may run work"),
@@ -309,6 +328,7 @@ TABLES_OF = {
     "[[reporters]]": REPORTER,
     "[policies]": POLICIES,
     "[policies] start_retries": RETRIES,
+    "[dependencies]": DEPENDENCIES,
     "[auth]": AUTH,
     "[[hosts]], [[emulate.hosts]]": HOST,
     "[[hosts]] gpus": GPUS,

@@ -16,7 +16,13 @@ import msgspec
 from msgspec import Struct
 
 from xce.agent.settings import Reporter
-from xce.model.config import ApplicationConfig, Config, QueueConfig, RetryConfig
+from xce.model.config import (
+    ApplicationConfig,
+    Config,
+    DependencyConfig,
+    QueueConfig,
+    RetryConfig,
+)
 from xce.model.host import HostFacts
 from xce.model.units import nearest
 from xce.ops.config import fields
@@ -182,6 +188,10 @@ class Reader:
         auth = self.table(document.get("auth", {}), ("auth",), fields.AUTH)
         values = {**top, **named(policies, fields.POLICIES), **named(auth, fields.AUTH)}
         values["start_retries"] = RetryConfig(**named(retries, fields.RETRIES))
+        depending = self.table(
+            document.get("dependencies", {}), ("dependencies",), fields.DEPENDENCIES
+        )
+        values["dependencies"] = DependencyConfig(**named(depending, fields.DEPENDENCIES))
         resources = ResourceReader(self, values.get("levels", Config().levels))
         types = values["types"] = resources.types(document)
         values["pools"] = resources.pools(document, types)

@@ -105,6 +105,8 @@ _HONOURED = (
     _honoured("-t", Value.TIME, "terminate", "termination time"),
     _honoured("-P", Value.TEXT, "project", "project"),
     _honoured("-Jd", Value.TEXT, "description", "description"),
+    _honoured("-w", Value.DEPENDENCY, "after", "dependency on other jobs"),
+    _honoured("-ti", Value.FLAG, "end_if_impossible", "end as an orphan"),
 )
 
 _KEPT = """
@@ -114,8 +116,6 @@ _KEPT = """
 -Lp             text       licence project
 -ul             flag       user limits of the shell
 -a              text       submission filters (esub)
--w              dependency dependency on other jobs
--ti             flag       end as an orphan
 -is             file       input file, copied first
 -outdir         file       output directory
 -We+            limit      estimated run time from now on

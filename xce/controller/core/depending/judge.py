@@ -9,7 +9,7 @@ nor `started`, so that a chain of "if the one before failed" does not go off by 
 
 import operator
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -212,3 +212,23 @@ def missing_text(parts: list[Part]) -> str:
 def part_text(part: Part) -> str:
     """The condition as it is written, with the number of what it is about."""
     return canonical_dependency(part.condition).replace('"', "")
+
+
+def told(text: str, judged: Judged) -> dict[str, Any]:
+    """A dependency and each condition of it, as answers show them."""
+    parts = [
+        {"text": part_text(part), "verdict": part.verdict.value, "why": part.why or None}
+        for part in judged.parts
+    ]
+    return {"text": text, "verdict": judged.verdict.value, "conditions": parts}
+
+
+def told_of(state: Seen, job: Job) -> dict[str, Any] | None:
+    """A job's dependency as answers show it; None when it has none. What was met stays met,
+    whatever is known of its conditions now."""
+    if not job.after:
+        return None
+    body = told(job.after, judge_job(state, job))
+    if job.after_met_us:
+        body["verdict"] = Verdict.HOLDS.value
+    return {**body, "met_us": job.after_met_us or None}

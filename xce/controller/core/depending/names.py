@@ -8,14 +8,16 @@ name that several have means all of them (each must satisfy the condition), or t
 
 import re
 from collections.abc import Mapping
+from typing import Protocol
 
 from msgspec import Struct
 
 from xce.controller.core.commands import Past, Rejection
-from xce.controller.core.depending.judge import Judged, Standing, judge, standing_of
+from xce.controller.core.depending.judge import Judged, Seen, Standing, judge, standing_of
+from xce.controller.core.depending.links import Links
 from xce.controller.core.depending.terms import ref_text, refs_of
 from xce.controller.core.fold.eligible import awaits_others
-from xce.controller.core.fold.state import State
+from xce.model.config import Config
 from xce.model.config.dependencies import LATEST
 from xce.model.ids import group_text, parse_group, parse_job
 from xce.model.tables import ENDED_JOB
@@ -36,6 +38,26 @@ CHARACTERS_MAX = 64_000
 FIELD = "after"
 
 
+class Linked(Protocol):
+    """The part of the indexes that names are looked up in."""
+
+    @property
+    def links(self) -> Links:
+        """What is called how."""
+
+
+class Known(Seen, Protocol):
+    """The part of a state that names are looked up in."""
+
+    @property
+    def config(self) -> Config:
+        """The configuration in force."""
+
+    @property
+    def index(self) -> Linked:
+        """What it can be asked without a search."""
+
+
 class Resolved(Struct, frozen=True, gc=False, kw_only=True):
     """An expression that is taken: `text` as it was written, `ids` with numbers for names, and
     what is known of it at once."""
@@ -54,7 +76,7 @@ class _Misfit(Exception):
 
 
 def resolve(
-    state: State, owner: int, text: str, past: tuple[Past, ...] = (), own: int = 0
+    state: Known, owner: int, text: str, past: tuple[Past, ...] = (), own: int = 0
 ) -> Resolved | Rejection:
     """The expression of a job of `owner`; `own` is the job itself where it exists already."""
     try:
@@ -98,7 +120,7 @@ def _place(text: str, found: str) -> int:
 class _Resolver:
     """Numbers for names, in one expression."""
 
-    def __init__(self, state: State, owner: int, past: Mapping[int, Standing]) -> None:
+    def __init__(self, state: Known, owner: int, past: Mapping[int, Standing]) -> None:
         self._state, self._owner, self._past = state, owner, past
 
     def tree(self, node: Dependency) -> Dependency:
@@ -161,7 +183,7 @@ class _Resolver:
         return _Misfit("unknown_job", f"{found}: No matching job found", found, hint)
 
 
-def _refuse_loop(state: State, ids: str, own: int) -> None:
+def _refuse_loop(state: Seen, ids: str, own: int) -> None:
     """A job that comes to wait for itself, directly or by way of others, would wait for ever."""
     if not own:
         return
