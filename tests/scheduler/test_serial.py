@@ -5,7 +5,7 @@ from msgspec import structs
 from tests.kit.cluster import GB, dgx, gpus, held, host, idle_snapshot, job, need, standing, table
 from xce.model.need import Need
 from xce.model.placing import Share
-from xce.scheduler.order import Ordered, order_key
+from xce.scheduler.order import order_key
 from xce.scheduler.session import run_session
 
 
@@ -97,14 +97,3 @@ def test_order_is_queue_then_priority_then_submission_then_number():
     ]
     assert sorted(keys) == keys
     assert len(set(keys)) == len(keys)
-
-
-def test_a_list_in_order_stays_in_order_as_asks_come_and_go():
-    pending: Ordered[str] = Ordered()
-    for name, key in (("c", (3,)), ("a", (1,)), ("b", (2,))):
-        pending.put(key, name)
-    pending.drop((2,))
-    pending.drop((9,))
-    pending.put((0,), "z")
-    assert list(pending) == ["z", "a", "c"]
-    assert len(pending) == 3

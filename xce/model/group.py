@@ -113,6 +113,7 @@ class Group(Struct, frozen=True, gc=False, kw_only=True):
     started_us: int = 0
     ended_us: int = 0
     kill_reason: str = ""
+    position: int = 0
 
     def members(self) -> list[int]:
         """Keys of all members, role by role, in rank order."""

@@ -76,6 +76,7 @@ class Spec(Struct, frozen=True, gc=False, kw_only=True):
     gid: int = -1
     umask: int = 0o022
     application: str = ""
+    user_group: str = ""
     end_if_impossible: bool = False
     project: str = ""
     description: str = ""
@@ -122,6 +123,7 @@ class Job(Struct, frozen=True, gc=False, kw_only=True):
     submit_us: int
     name: str = ""
     group: int = 0
+    position: int = 0
     role: str = ""
     rank: int = 0
     attempt: int = 0

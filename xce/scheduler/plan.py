@@ -59,6 +59,15 @@ class Placement(Struct, frozen=True, gc=False, kw_only=True):
     must_end_us: int = 0
 
     @property
+    def slots(self) -> int:
+        """The slots that it takes."""
+        return sum(
+            next((amount for name, amount in share.counters if name == "slots"), share.tasks)
+            for member in self.members
+            for share in member.shares
+        )
+
+    @property
     def job(self) -> int:
         """The plain job's key, 0 for a gang."""
         return 0 if self.group else self.members[0].job

@@ -1,6 +1,6 @@
 """One session: asks in order, each placed or skipped, one reason for every class that waits.
 
-    for ask in pending:            # the caller keeps the order
+    for ask in the line:           # the caller keeps the order; shares turn with what is booked
         blocked class?  -> count it and go on: nothing is freed within a session
         compile         -> needs, candidates, or a refusal; once per class
         place           -> one host directly, everything else by the bounded search
@@ -13,7 +13,7 @@ ask that is really tried costs TRY_STEPS more, and a class that is met for the f
 for every HOSTS_PER_STEP hosts, so that equal counts are about equal work.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct, structs
 
@@ -23,6 +23,7 @@ from xce.scheduler.fit.demand import SLOTS
 from xce.scheduler.fit.lay import Cell
 from xce.scheduler.fit.shares import PartCells, role_outcome
 from xce.scheduler.ledger import Taking
+from xce.scheduler.order import Line
 from xce.scheduler.place.classes import (
     Choice,
     Compiled,
@@ -70,7 +71,7 @@ class SessionRun:
         self._work = Workspace(snapshot)
         self._time = Backfill(self._work)
         self._empty: Workspace | None = None
-        self._asks: Iterator[Ask] = iter(snapshot.pending)
+        self._line = Line(((ask.place, ask) for ask in snapshot.pending), snapshot.accounts)
         self._classes: dict[tuple[str, Choice], Compiled] = {}
         self._waiting: dict[str, Waiting] = {}
         self._blocked: dict[tuple[str, int], Waiting] = {}
@@ -82,7 +83,7 @@ class SessionRun:
     def advance(self, steps: int = 0) -> bool:
         """Works on for `steps` more steps (0 = to the end); True when the session is over."""
         until, self._plan = self.steps + steps, None
-        for ask in self._asks:
+        for ask in self._line:
             self._consider(ask)
             if steps and self.steps >= until:
                 return False
@@ -127,6 +128,7 @@ class SessionRun:
         outcome = self._time.refuses(ask) or self._try(ask, choices)
         if isinstance(outcome, Placement):
             self._placements.append(self._time.placed(ask, outcome))
+            self._line.booked(outcome.slots)
             return
         self.steps += self._time.blocked(ask, outcome)
         if again_us and outcome.cure is Cure.NEVER:

@@ -22,7 +22,9 @@ from xce.model.ids import group_text, instance_key, job_text
 from xce.model.job import ONCE, ClaimTemplate, Topology
 from xce.model.need import Need
 from xce.model.resources import BUILT_IN, ResourceType
+from xce.scheduler.fairshare import Account
 from xce.scheduler.fit.processors import CPU, Cpus, cpus_of
+from xce.scheduler.order import ALWAYS, Place
 from xce.scheduler.reasons import PendReason
 from xce.scheduler.time.terms import Ending, Hold, TimePolicy
 
@@ -72,7 +74,8 @@ class Ask(Struct, frozen=True, gc=False, kw_only=True):
     `order` is its key in the total order (order.py); equal `class_key` means equal for placement
     in everything but the jobs' numbers and how long they have waited: `pending_us` is when they
     began to. `avoid` names hosts that must not serve it. `length_us` is how long it is expected to
-    run at most, 0 where nobody said.
+    run at most, 0 where nobody said. `account` is whose share of the queue it
+    uses ("" where nothing is shared), `fixed` how many parts of `order` come before that.
     """
 
     group: int = 0
@@ -86,6 +89,13 @@ class Ask(Struct, frozen=True, gc=False, kw_only=True):
     avoid: tuple[str, ...] = ()
     pending_us: int = 0
     length_us: int = 0
+    account: str = ""
+    fixed: int = ALWAYS
+
+    @property
+    def place(self) -> Place:
+        """Where it stands."""
+        return Place(self.order, self.account, self.fixed)
 
     @property
     def label(self) -> str:
@@ -202,7 +212,8 @@ class Snapshot(Struct, frozen=True, gc=False, kw_only=True):
     `observed` are reported values by name. `pools[name]` numbers, host for host, the pool that the
     host sees of a shared counter (-1 for none); `free[name]` is then that pool's free amount, the
     same on each of its hosts. `ends` says who is expected to end when, `holds` what is reserved;
-    `time_policies` how each queue treats what does not fit now ("" for all others).
+    `time_policies` how each queue treats what does not fit now ("" for all others). `accounts` has
+    every node of a share tree that an ask is below.
     """
 
     lsn: int = 0
@@ -225,6 +236,7 @@ class Snapshot(Struct, frozen=True, gc=False, kw_only=True):
     ends: tuple[Ending, ...] = ()
     holds: tuple[Hold, ...] = ()
     time_policies: Mapping[str, TimePolicy] = {}
+    accounts: Mapping[str, Account] = {}
 
 
 def idle_snapshot(hosts: HostTable, pending: Sequence[Ask] = (), session: int = 1) -> Snapshot:

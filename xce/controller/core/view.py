@@ -5,7 +5,6 @@ when the inventory changed; the rest is folded from the holdings at this lsn.
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import islice
 
 import numpy as np
 from msgspec import structs
@@ -13,6 +12,7 @@ from msgspec import structs
 from xce.controller.core.arrays.elements import job_of
 from xce.controller.core.arrays.planning import singly
 from xce.controller.core.fold.state import State
+from xce.controller.core.queueing import fairness
 from xce.controller.core.resources.lending import exclusive_use, lent
 from xce.controller.core.resources.pools import free_of, pools_of, total_of
 from xce.model.config import PoolConfig
@@ -21,6 +21,7 @@ from xce.model.host import Host
 from xce.model.job import Job
 from xce.model.resources import site_types
 from xce.scheduler.fit.processors import CPU
+from xce.scheduler.order import Line
 from xce.scheduler.place.topology import default_level
 from xce.scheduler.reasons import PendReason
 from xce.scheduler.snapshot import (
@@ -94,6 +95,7 @@ class Viewer:
         session = state.last("session") + 1
         reasons = known or {}
         asks = tuple(self.asks(now_us, reasons, limit))
+        shared = sorted({ask.account for ask in asks if ask.account})
         return Snapshot(
             lsn=state.lsn,
             session=session,
@@ -114,6 +116,7 @@ class Viewer:
             known=reasons,
             observed=self._told(table),
             pools=self._pool_columns,
+            accounts=fairness.accounts(state, shared, now_us),
         )
 
     def _inactive(self, asks: tuple[Ask, ...]) -> tuple[str, ...]:
@@ -216,9 +219,19 @@ class Viewer:
         """Pending work in order, without classes known not to fit; of each other class one more
         than there are free slots, since no more can be placed and the last is to be explained."""
         each = self._places() + len(self._state.index.backing_off) + 1
-        waiters = self._state.index.pending.walk(known, each)
-        asks = (self.ask(*waiter, now_us) for waiter in singly(self._state, waiters, each, now_us))
-        return list(islice((ask for ask in asks if ask is not None), limit))
+        pending = self._state.index.pending
+        accounts = fairness.accounts(self._state, pending.accounts(known), now_us)
+        found: list[Ask] = []
+        places = singly(self._state, pending.places(known, each), each, now_us)
+        line = Line(places, accounts)
+        for group, key, class_key in line:
+            ask = self.ask(group, key, class_key, now_us)
+            if ask is not None:
+                found.append(ask)
+                line.booked(slots_asked(ask))
+                if len(found) >= limit:
+                    break
+        return found
 
     def _places(self) -> int:
         """Free slots of the cluster: an upper bound of the tasks that a session can place."""
@@ -241,9 +254,11 @@ class Viewer:
             jobs=(job.key,), need=spec.need, tasks=spec.tasks, run=spec.run,
             topology=spec.topology, claims=spec.claims,
         )  # fmt: skip
+        place = self._state.index.ordering.of_job(job)
         return Ask(
-            order=self._state.index.order_of_job(job), class_key=class_key, queue=job.queue,
+            order=place.key, class_key=class_key, queue=job.queue,
             owner=job.owner, roles=(role,), pending_us=job.pending_us,
+            account=place.account, fixed=place.fixed,
         )  # fmt: skip
 
     def _gang(self, group: Group, class_key: str) -> Ask | None:
@@ -263,8 +278,15 @@ class Viewer:
                     ready_claim=role.ready.port if role.ready.kind == "port" else "",
                 )
             )  # fmt: skip
+        place = state.index.ordering.of_group(group)
         return Ask(
-            group=group.number, order=state.index.order_of_group(group), class_key=class_key,
+            group=group.number, order=place.key, class_key=class_key,
             queue=group.queue, owner=group.owner, roles=tuple(roles), topology=spec.topology,
             claims=spec.claims, pending_us=group.pending_us,
+            account=place.account, fixed=place.fixed,
         )  # fmt: skip
+
+
+def slots_asked(ask: Ask) -> int:
+    """About what the ask takes when it is placed."""
+    return sum(role.tasks * role.count for role in ask.roles)

@@ -1,14 +1,15 @@
 """The configuration: what `xce.toml` says, as frozen values that records carry.
 
-`queue.py` has queues and application profiles, `types.py` resource types and pools, `timing.py`
-durations and how retries grow, `dependencies.py` what becomes of dependencies, `fencing.py` the
-hook that is asked about silent hosts, `site.py` the whole. A field that has a default folds old
-logs.
+`queue.py` has queues and application profiles, `shares.py` user groups and share trees, `types.py`
+resource types and pools, `timing.py` durations and how retries grow, `dependencies.py` what becomes
+of dependencies, `fencing.py` the hook that is asked about silent hosts, `site.py` the whole. A
+field that has a default folds old logs.
 """
 
 from xce.model.config.dependencies import DependencyConfig
 from xce.model.config.fencing import FencingConfig
 from xce.model.config.queue import ApplicationConfig, QueueConfig
+from xce.model.config.shares import ShareTree, UserGroup
 from xce.model.config.site import Config
 from xce.model.config.timing import SECOND_US, RetryConfig, grown_us
 from xce.model.config.types import PoolConfig, TypeConfig
@@ -22,6 +23,8 @@ __all__ = [
     "PoolConfig",
     "QueueConfig",
     "RetryConfig",
+    "ShareTree",
     "TypeConfig",
+    "UserGroup",
     "grown_us",
 ]

@@ -5,7 +5,8 @@ from msgspec import Struct
 
 class QueueConfig(Struct, frozen=True, gc=False, kw_only=True):
     """A queue: larger priority goes first. `open` takes submissions, `active` dispatches.
-    `reservation_ranges` is what its jobs may reserve (LSF: RESRSV_LIMIT), as it was written."""
+    `reservation_ranges` is what its jobs may reserve (LSF: RESRSV_LIMIT), as it was written;
+    `order` names policies (scheduler/policies.py), () is what the cluster says."""
 
     name: str
     priority: int = 30
@@ -14,6 +15,7 @@ class QueueConfig(Struct, frozen=True, gc=False, kw_only=True):
     active: bool = True
     default_resreq: str = ""
     reservation_ranges: str = ""
+    order: tuple[str, ...] = ()
 
 
 class ApplicationConfig(Struct, frozen=True, gc=False, kw_only=True):

@@ -10,6 +10,7 @@ from msgspec import Struct
 from xce.model.config.dependencies import DependencyConfig
 from xce.model.config.fencing import FencingConfig
 from xce.model.config.queue import ApplicationConfig, QueueConfig
+from xce.model.config.shares import ShareTree, UserGroup
 from xce.model.config.timing import SECOND_US, RetryConfig
 from xce.model.config.types import PoolConfig, TypeConfig
 
@@ -17,13 +18,20 @@ from xce.model.config.types import PoolConfig, TypeConfig
 class Config(Struct, frozen=True, gc=False, kw_only=True):
     """Everything that decisions read from the site's settings. `types_removed` names types of the
     file that were taken away at run time; `observe` the reported values that ticks always carry;
-    `tick_interval_us` 0 means no ticks."""
+    `tick_interval_us` 0 means no ticks. Pending work's priority grows by `age_add` every
+    `age_every_us`; users ask for at most `priority_max` (0: as much as they like)."""
 
     cluster: str = "cluster"
     levels: tuple[str, ...] = ("host",)
     queues: tuple[QueueConfig, ...] = (QueueConfig(name="normal", description="the default queue"),)
     default_queue: str = "normal"
     applications: tuple[ApplicationConfig, ...] = ()
+    order: tuple[str, ...] = ("fairshare", "priority", "fcfs")
+    age_add: int = 0
+    age_every_us: int = 60 * SECOND_US
+    priority_max: int = 0
+    user_groups: tuple[UserGroup, ...] = ()
+    share_trees: tuple[ShareTree, ...] = ()
     types: tuple[TypeConfig, ...] = ()
     pools: tuple[PoolConfig, ...] = ()
     types_removed: tuple[str, ...] = ()

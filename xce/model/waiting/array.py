@@ -54,6 +54,7 @@ class Array(Struct, frozen=True, gc=False, kw_only=True):
     exit_code: int = 0
     killed_by: str = ""
     ended_us: int = 0
+    position: int = 0
 
     def count(self, letter: str) -> int:
         """How many elements have the letter."""

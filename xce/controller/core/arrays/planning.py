@@ -5,19 +5,19 @@ from itertools import islice
 
 from xce.controller.core.arrays.elements import room_of
 from xce.controller.core.fold.state import State
-from xce.controller.core.fold.waiting import Waiter
 from xce.controller.core.life.draft import Draft
+from xce.controller.core.queueing.waiting import Placed
 from xce.model.ids import is_array_key, job_index, job_key, job_number
 from xce.model.waiting.array import JOB, PENDING, indices_of, runs_of
 
 
-def singly(state: State, waiters: Iterable[Waiter], each: int, now_us: int) -> Iterator[Waiter]:
+def singly(state: State, waiters: Iterable[Placed], each: int, now_us: int) -> Iterator[Placed]:
     """An array's elements one by one, at most `each` and no more than its slot limit leaves."""
     rooms: dict[int, int] = {}
-    for group, key, class_key in waiters:
+    for place, (group, key, class_key) in waiters:
         array = state.arrays.get(job_number(key)) if job_index(key) else None
         if array is None:
-            yield group, key, class_key
+            yield place, (group, key, class_key)
             continue
         if is_array_key(key) and array.not_before_us > now_us:
             continue
@@ -27,10 +27,10 @@ def singly(state: State, waiters: Iterable[Waiter], each: int, now_us: int) -> I
             rooms[number] = each if room is None else min(room, each)
         if is_array_key(key):
             for index in islice(indices_of(array, PENDING), rooms[number]):
-                yield 0, job_key(number, index), class_key
+                yield place, (0, job_key(number, index), class_key)
         elif rooms[number] > 0:
             rooms[number] -= 1
-            yield 0, key, class_key
+            yield place, (0, key, class_key)
 
 
 def has_room(state: State, key: int, taken: dict[int, int]) -> bool:

@@ -20,6 +20,7 @@ from xce.model.job import Job
 from xce.model.placing import ClaimPlan, LaunchPlan, MemberPlan
 from xce.model.start import Allocation, Attachment, Claim, Launch, Start
 from xce.model.waiting.array import JOB, Array, Runs, element_of, filled, moved
+from xce.model.waiting.share import Share
 
 ELEMENT = "element"
 """What a change is of that moves elements of an array; its key is the array's number."""
@@ -44,7 +45,8 @@ def open_record(state: State, record: r.Record) -> None:
 
 
 def apply_change(state: State, change: r.Change) -> None:
-    """One change of one entity; a change of what is not there any more is nothing."""
+    """One change of one entity; a change of what is not there any more is nothing, but for the
+    kinds that are born by their first change."""
     if change.set is None:
         state.put(change.what, change.key, None)
         return
@@ -52,9 +54,14 @@ def apply_change(state: State, change: r.Change) -> None:
         _elements(state, int(change.key), change.set)
         return
     entity = state.tables[change.what].get(change.key)
+    if entity is None and change.what in _BORN:
+        entity = _BORN[change.what](change.key)
     if entity is not None:
         fields = typed_fields(change.what, change.set)
         state.put(change.what, change.key, structs.replace(entity, **fields))
+
+
+_BORN: dict[str, Callable[[Any], Struct]] = {"share": lambda key: Share(path=key)}
 
 
 def typed_fields(what: str, values: dict[str, Any]) -> dict[str, Any]:

@@ -72,8 +72,10 @@ def _indexes(state: State) -> Iterator[str]:
         yield "who waits for whom is not the fold of the tables"
     if plain(fresh.links.names) != plain(state.index.links.names):
         yield "names are not the fold of the tables"
-    if list(fresh.pending.walk()) != list(state.index.pending.walk()):
+    if list(fresh.pending.places()) != list(state.index.pending.places()):
         yield "pending work is not in order"
+    if fresh.usage.running != state.index.usage.running:
+        yield "what accounts use is not the fold of the allocations"
 
 
 def _plain(index: object) -> object:

@@ -11,14 +11,18 @@ from typing import TYPE_CHECKING, Any
 from xce.controller.core.arrays.counts import ElementCounts
 from xce.controller.core.depending.links import Links
 from xce.controller.core.fold.eligible import is_eligible
+from xce.controller.core.fold.holdings import Holdings, add
 from xce.controller.core.fold.interned import Interned
 from xce.controller.core.fold.shape import Shape
 from xce.controller.core.fold.timers import Timers, limit_due_us
-from xce.controller.core.fold.waiting import Ordering, Waiting, same_place
+from xce.controller.core.queueing.ordering import Ordering, same_place
+from xce.controller.core.queueing.usage import Usage
+from xce.controller.core.queueing.waiting import Waiting
 from xce.controller.core.resources.lending import delays_us, fall_times_us, is_watched
 from xce.model.ids import job_index
+from xce.model.job import Job
 from xce.model.tables import ENDED_GROUP, ENDED_JOB, LIVE_ATTACHMENT, LIVE_LAUNCH
-from xce.model.waiting.array import PENDING
+from xce.model.waiting.array import PENDING, Array
 
 if TYPE_CHECKING:
     from xce.controller.core.fold.state import Key, State
@@ -26,15 +30,16 @@ if TYPE_CHECKING:
 _NONE = object()
 
 
-class Indexes(Ordering):
+class Indexes(Holdings):
     """Derived views of one state. `version[host]` counts the changes of a
     host that placement can see: one for each planned group, one for any other record; `freed`
     counts what may let waiting work fit, `waits` what began to wait."""
 
     def __init__(self, state: "State") -> None:
-        super().__init__(state)
-        self.pending = Waiting()
-        self.ports: dict[str, dict[int, None]] = {}
+        super().__init__()
+        self._state = state
+        self.ordering = Ordering(state)
+        self.usage = Usage(state)
         self.unfit: dict[str, None] = {}
         self.shapes: dict[int, Shape] = {}
         self.elements = ElementCounts()
@@ -44,18 +49,13 @@ class Indexes(Ordering):
         self.inventory = 0
         self.live_launches: dict[str, dict[int, None]] = {}
         self.live_attachments: dict[str, dict[int, None]] = {}
-        self.used: dict[str, dict[str, int]] = {}
-        self.pooled: dict[str, int] = {}
         self.waiting_specs: dict[str, int] = {}
-        self.holders: dict[str, tuple[str, int]] = {}
         self.host_instances: dict[str, dict[str, None]] = {}
         self.starts_of: dict[int, dict[int, None]] = {}
         self.version: dict[str, int] = {}
         self.watched: dict[int, None] = {}
         self.backing_off: dict[tuple[str, int], None] = {}
-        self.freed = 0
         self.waits = 0
-        self._touched: dict[str, None] = {}
         self._trial: dict[str, int] | None = None
         self._before = (0, 0)
         self._later: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
@@ -74,6 +74,15 @@ class Indexes(Ordering):
             "setting": self._setting,
             "observed": self._observed,
         }
+
+    @property
+    def pending(self) -> Waiting:
+        """What waits, in order."""
+        return self.ordering.waiting
+
+    def class_of(self, job: Job | Array) -> str:
+        """What a plain job or an element is equal to for placement."""
+        return self.ordering.class_of(job)
 
     def note(self, what: str, key: "Key", old: Any, new: Any) -> None:
         """One entity changed from `old` to `new` (None: not there)."""
@@ -119,15 +128,15 @@ class Indexes(Ordering):
         self._count_user(old, new)
         for one, sign in ((old, -1), (new, 1)):
             if one is not None and one.state == "PENDING":
-                _add(self.waiting_specs, one.spec, sign)
+                add(self.waiting_specs, one.spec, sign)
         for ref in self.links.job(key, old, new):
             self._retire_late_ref(ref)
         waited = old is not None and is_eligible(old)
         waits = new is not None and is_eligible(new)
         if waited and not (waits and same_place(old, new)):
-            self.pending.drop(self.order_of_job(old), self.class_of(old))
+            self.pending.drop(self.ordering.of_job(old), self.class_of(old))
         if waits and not (waited and same_place(old, new)):
-            self.pending.put(self.order_of_job(new), self.class_of(new))
+            self.pending.put(self.ordering.of_job(new), self.class_of(new))
             self.waits += 1
         self._back_off(("job", key), waits and new.not_before_us > 0)
         # Also when a held job is let go: its timer may have been lost with an earlier leader.
@@ -139,6 +148,7 @@ class Indexes(Ordering):
             self._timer(due_us, "limit", key)
         if job_index(key):
             self.elements.note(key, old, new)
+        self.usage.refresh(key)
         if waits and not (waited and old.pending_us == new.pending_us):
             self._delays(new.spec, new.pending_us, key)
         ended = new is not None and new.state in ENDED_JOB and new.group == 0
@@ -150,14 +160,14 @@ class Indexes(Ordering):
         self._count_user(old, new)
         for one, sign in ((old, -1), (new, 1)):
             if one is not None and one.count(PENDING):
-                _add(self.waiting_specs, one.spec, sign)
+                add(self.waiting_specs, one.spec, sign)
         waited = old is not None and old.count(PENDING) > 0
         waits = new is not None and new.count(PENDING) > 0
         stays = waited and waits and same_place(old, new)
         if waited and not stays:
-            self.pending.drop(self.order_of_job(old), self.class_of(old))
+            self.pending.drop(self.ordering.of_job(old), self.class_of(old))
         if waits and not stays:
-            self.pending.put(self.order_of_job(new), self.class_of(new))
+            self.pending.put(self.ordering.of_job(new), self.class_of(new))
         self._back_off(("array", key), waits and new.not_before_us > 0)
         if waits and new.not_before_us and not (waited and old.not_before_us == new.not_before_us):
             self._timer(new.not_before_us, "backoff", key)
@@ -197,9 +207,9 @@ class Indexes(Ordering):
         waits = new is not None and new.state == "PENDING"
         self._back_off(("group", key), waits and new.not_before_us > 0)
         if waited:
-            self.pending.drop(self.order_of_group(old), f"g{key}")
+            self.pending.drop(self.ordering.of_group(old), f"g{key}")
         if waits:
-            self.pending.put(self.order_of_group(new), f"g{key}")
+            self.pending.put(self.ordering.of_group(new), f"g{key}")
             self.waits += 1
             if new.not_before_us:
                 self._timer(new.not_before_us, "backoff", key)
@@ -278,6 +288,7 @@ class Indexes(Ordering):
             self._timer(over.ended_us + self._state.config.clean_period_us, what, key)
 
     def _allocation(self, key: Any, old: Any, new: Any) -> None:
+        self.usage.refresh((new or old).job)
         for share in old.shares if old is not None else ():
             self._use(share.host, share.counters, -1)
             self._give_back(share.host, share.instances, ("allocation", key))
@@ -322,15 +333,10 @@ class Indexes(Ordering):
             self.backing_off.pop(who, None)
 
     def _setting(self, key: Any, old: Any, new: Any) -> None:
-        """Priorities of queues may have changed: put pending work in order again."""
+        """What decides the order or who is charged may have changed."""
         self.freed += 1
-        self._ranks = {}
-        waiting, self.pending = list(self.pending.walk()), Waiting()
-        for group, job, class_key in waiting:
-            if group:
-                self.pending.put(self.order_of_group(self._state.groups[group]), class_key)
-            else:
-                self.pending.put(self.order_of_job(self._waiter(job)), class_key)
+        self.ordering.reset()
+        self.usage.reset()
 
     def _instance(self, key: Any, old: Any, new: Any) -> None:
         host = (new or old).host
@@ -347,48 +353,3 @@ class Indexes(Ordering):
             self.inventory += 1
         self.freed += 1
         self._touch(host)
-
-    # -- holdings --------------------------------------------------------------------------------
-    def _touch(self, host: str) -> None:
-        self._touched[host] = None
-
-    def _use(self, host: str, counters: Any, sign: int) -> None:
-        used = self.used.setdefault(host, {})
-        self.freed += sign < 0
-        for name, amount in counters:
-            if name:
-                _add(used, name, sign * amount)
-                if "@" in name:
-                    _add(self.pooled, name, sign * amount)
-        self._touch(host)
-
-    def _hold(self, host: str, keys: Any, holder: tuple[str, int]) -> None:
-        for key in keys:
-            if not key:
-                continue
-            other = self.holders.get(key)
-            if other is not None and other != holder:
-                raise AssertionError(f"instance {key} is held by {other} and {holder}")
-            self.holders[key] = holder
-            if "/port/" in key:
-                self.ports.setdefault(host, {})[_port(key)] = None
-        self._touch(host)
-
-    def _give_back(self, host: str, keys: Any, holder: tuple[str, int]) -> None:
-        for key in keys:
-            if key and self.holders.get(key) == holder:
-                del self.holders[key]
-                if "/port/" in key:
-                    self.ports[host].pop(_port(key), None)
-        self._touch(host)
-
-
-def _add(counts: dict[str, int], name: str, amount: int) -> None:
-    """Add to a count; one that is nothing is not there."""
-    counts[name] = counts.get(name, 0) + amount
-    if not counts[name]:
-        del counts[name]
-
-
-def _port(key: str) -> int:
-    return int(key.rsplit("/", 1)[1])

@@ -77,7 +77,8 @@ class State(Tables):
         if found is None:
             own = self.specs[spec]
             asked = (own.need, own.tasks, own.run, own.topology, own.claims)
-            found = blake2b(json.encode(asked), digest_size=8).hexdigest()
+            counted = (own.project, own.user_group)
+            found = blake2b(json.encode((asked, counted)), digest_size=8).hexdigest()
             self._placing[spec] = found
         return found
 

@@ -10,6 +10,7 @@ from xce.model.host import Host, Instance, Observed
 from xce.model.job import Job
 from xce.model.start import Allocation, Attachment, Claim, Launch, Start
 from xce.model.waiting.array import Array
+from xce.model.waiting.share import Share
 
 Key = int | str
 
@@ -44,6 +45,7 @@ TABLES: dict[str, type[Struct]] = {
     "claim": Claim,
     "attachment": Attachment,
     "observed": Observed,
+    "share": Share,
 }
 
 
@@ -106,3 +108,8 @@ class Tables:
     def observed(self) -> dict[str, Observed]:
         """What ticks said, by host, or by `TYPE@LABEL` for pools."""
         return self.tables["observed"]  # type: ignore[return-value]
+
+    @property
+    def shares(self) -> dict[str, Share]:
+        """Accounts of share trees that were charged, by path."""
+        return self.tables["share"]  # type: ignore[return-value]

@@ -21,6 +21,7 @@ from xce.controller.core.life.starts import (
     retry_broken_job,
     role_ready,
 )
+from xce.controller.core.queueing.fairness import charge
 from xce.model.group import FailureRule, Group
 from xce.model.ids import claim_text, group_text, host_ref, job_text
 from xce.model.job import Exit, Job
@@ -97,6 +98,9 @@ def _give_up_share(draft: Draft, launch: Launch) -> None:
     if allocation is None:
         return
     left = tuple(share for share in allocation.shares if share.host != launch.host)
+    for share in allocation.shares:
+        if share.host == launch.host:
+            charge(draft, draft.state.jobs[launch.job], share)
     if left:
         draft.patch("allocation", allocation.number, shares=left)
     else:

@@ -1,0 +1,85 @@
+"""What waits, in order: one sorted row of order keys per class, merged when a session asks.
+
+Work that a session has nothing to do with costs nothing: classes known not to fit are left out
+whole, and of each other class only as many are taken as could possibly be placed. An order key
+ends in (1, group number) or (0, the job's place), so it names its ask by itself. All of a
+class is of one queue, one owner and one share group, so of one account.
+"""
+
+from bisect import bisect_left, insort
+from collections.abc import Container, Iterator
+from heapq import merge
+from itertools import islice
+
+from xce.model.ids import key_at
+from xce.scheduler.order import Key, Place
+
+Waiter = tuple[int, int, str]
+Placed = tuple[Place, Waiter]
+
+
+class Waiting:
+    """All pending plain jobs and gangs."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, list[Key]] = {}
+        self._accounts: dict[str, tuple[str, int]] = {}
+        self._count = 0
+
+    def put(self, place: Place, class_key: str) -> None:
+        """It begins to wait."""
+        key, row = place.key, self._rows.get(class_key)
+        if row is None:
+            self._rows[class_key] = [key]
+            if place.account:
+                self._accounts[class_key] = (place.account, place.fixed)
+        elif row[-1] > key:
+            insort(row, key)
+        else:
+            row.append(key)
+        self._count += 1
+
+    def drop(self, place: Place, class_key: str) -> None:
+        """It waits no more."""
+        row = self._rows[class_key]
+        del row[bisect_left(row, place.key)]
+        if not row:
+            del self._rows[class_key]
+            self._accounts.pop(class_key, None)
+        self._count -= 1
+
+    def __len__(self) -> int:
+        return self._count
+
+    def walk(self, skip: Container[str] = (), each: int | None = None) -> Iterator[Waiter]:
+        """(group, job key, class) by their keys; classes of `skip` left out, at most `each` of
+        one."""
+        for key, class_key in self._merged(skip, each):
+            yield _waiter(key, class_key)
+
+    def places(self, skip: Container[str] = (), each: int | None = None) -> Iterator[Placed]:
+        """The same with the place of each, for a line."""
+        for key, class_key in self._merged(skip, each):
+            yield Place(key, *self._accounts.get(class_key, ())), _waiter(key, class_key)
+
+    def accounts(self, skip: Container[str] = ()) -> list[str]:
+        """The accounts that something waits for, sorted."""
+        found = {one: None for key, (one, _) in self._accounts.items() if key not in skip}
+        return sorted(found)
+
+    def _merged(self, skip: Container[str], each: int | None) -> Iterator[tuple[Key, str]]:
+        return merge(
+            *(_named(key, row, each) for key, row in self._rows.items() if key not in skip)
+        )
+
+
+def _named(class_key: str, row: list[Key], each: int | None) -> Iterator[tuple[Key, str]]:
+    """The first of a row, each with its class: a function of its own, because `merge` reads all
+    rows side by side and each must keep its own name."""
+    for key in islice(row, each):
+        yield key, class_key
+
+
+def _waiter(key: Key, class_key: str) -> Waiter:
+    number = key[-1]
+    return (number, 0, class_key) if key[-2] else (0, key_at(number), class_key)
