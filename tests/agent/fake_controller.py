@@ -47,6 +47,7 @@ class FakeController:
         self.refuse: tuple[int, str] | None = None
         self.refuse_code = self.refuse_hint = ""
         self.log_id = ""
+        self.can: tuple[str, ...] = ()
         self.heartbeat_us = 1_000_000
         self.swallow = 0
         self.wants_reconcile = 0
@@ -179,6 +180,7 @@ class FakeController:
                 incarnation=self.incarnation,
                 heartbeat_us=self.heartbeat_us,
                 log_id=self.log_id,
+                can=self.can,
             )
 
     def on_poll(self, body: bytes) -> object:

@@ -18,6 +18,7 @@ from msgspec import Struct, structs
 from xce.api.serve import CannotServe, Service
 from xce.controller.leading import Leadership, Settings
 from xce.ops.config.file import Site
+from xce.ops.fencing import Fencing
 from xce.ops.home import SITE_FILE, Fresh, write_whole
 from xce.ops.seat import Seat
 from xce.wal.port import Fenced, LogAway, LogBroken, LogHeld, LogUnfit
@@ -61,6 +62,7 @@ class Serving:
         self._seat = Seat()
         self._service = Service(self._seat, options.home, options.port)
         self._lead: Leadership | None = None
+        self._fencing: asyncio.Task[None] | None = None
         self._stopping = False
         self.ended: asyncio.Task[None]
 
@@ -90,6 +92,7 @@ class Serving:
             self._seat.take(self._lead.controller)
             self._keep_site()
             await self._service.start()
+            self._fencing = asyncio.create_task(Fencing(self._seat).watch())
         except BaseException:
             await self._abandon()
             raise
@@ -164,6 +167,9 @@ class Serving:
     async def stop(self) -> None:
         """End with a cut, answer what is under way, close the sockets, give the home back."""
         self._stopping = True
+        if self._fencing is not None:
+            self._fencing.cancel()
+            await asyncio.wait({self._fencing})
         if self._lead is not None:
             self._lead.controller.stop()
         else:

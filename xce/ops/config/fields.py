@@ -211,6 +211,7 @@ TOP = {
     "policies": Field(kind=TABLE, about="timings and defaults"),
     "dependencies": Field(kind=TABLE, about="how -w is understood"),
     "auth": Field(kind=TABLE, about="who may do what"),
+    "fencing": Field(kind=TABLE, about="the program that is asked about silent hosts"),
     "hosts": Field(kind=TABLES, about="real hosts, where they are not as measured"),
     "emulate": Field(kind=TABLE, about="hosts that `xce up` plays on this machine"),
 }
@@ -273,6 +274,9 @@ POLICIES = {
     "barrier_timeout": Field(kind=DURATION, to="barrier_timeout_us", about="for all to be ARMED"),
     "ready_timeout": Field(kind=DURATION, to="ready_timeout_us", about="for a wave to be ready"),
     "kill_grace": Field(kind=DURATION, to="kill_grace_us", about="from SIGTERM to SIGKILL"),
+    "unkillable_after": Field(
+        kind=DURATION, to="unkillable_after_us", about="from SIGKILL until the host is closed"
+    ),
     "clean_period": Field(kind=DURATION, to="clean_period_us", about="ended work stays listed"),
     "failure_window": Field(kind=DURATION, to="failure_window_us", about="a burst is one event"),
     "priority": Field(kind=COUNT, to="priority_default", about="of jobs that name none"),
@@ -295,6 +299,14 @@ DEPENDENCIES = {
 AUTH = {
     "operators": Field(kind=USERS, to="operators", about="may drain hosts and end others' work"),
     "allow_root": Field(kind=FLAG, to="allow_root", about="whether uid 0 may run work"),
+}
+FENCING = {
+    "command": Field(
+        kind=WORDS, to="command", needed=True, about="the program; the host's name is put behind"
+    ),
+    "timeout": Field(kind=DURATION, to="timeout_us", about="after which it is killed"),
+    "retry_first": Field(kind=DURATION, to="retry_first_us", about="the first pause after a no"),
+    "retry_cap": Field(kind=DURATION, to="retry_cap_us", about="the longest pause"),
 }
 EMULATE = {"hosts": Field(kind=TABLES, needed=True, about="one [[emulate.hosts]] per shape")}
 HOST = {
@@ -330,6 +342,7 @@ TABLES_OF = {
     "[policies] start_retries": RETRIES,
     "[dependencies]": DEPENDENCIES,
     "[auth]": AUTH,
+    "[fencing]": FENCING,
     "[[hosts]], [[emulate.hosts]]": HOST,
     "[[hosts]] gpus": GPUS,
 }

@@ -20,6 +20,7 @@ from xce.model.config import (
     ApplicationConfig,
     Config,
     DependencyConfig,
+    FencingConfig,
     QueueConfig,
     RetryConfig,
 )
@@ -192,6 +193,8 @@ class Reader:
             document.get("dependencies", {}), ("dependencies",), fields.DEPENDENCIES
         )
         values["dependencies"] = DependencyConfig(**named(depending, fields.DEPENDENCIES))
+        if "fencing" in document:
+            values["fencing"] = self._fencing(document["fencing"])
         resources = ResourceReader(self, values.get("levels", Config().levels))
         types = values["types"] = resources.types(document)
         values["pools"] = resources.pools(document, types)
@@ -207,6 +210,10 @@ class Reader:
             self.fault(at, f"there is no queue '{config.default_queue}'", _of(names))
         self._unique(list(config.levels), ("levels",), "level")
         return config
+
+    def _fencing(self, value: Any) -> FencingConfig:
+        found = self.table(value, ("fencing",), fields.FENCING)
+        return FencingConfig(**named(found, fields.FENCING))
 
     def _queues(self, document: dict[str, Any]) -> tuple[QueueConfig, ...]:
         found = self.tables(document.get("queues", []), ("queues",), fields.QUEUE)
