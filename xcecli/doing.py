@@ -34,7 +34,7 @@ COLUMNS = (
 )
 _GIVEN = (
     "name", "tasks", "queue", "application", "priority", "stdin", "stdout", "stderr", "held",
-    "run_limit_us", "run_estimate_us", "project", "description",
+    "run_limit_us", "run_estimate_us", "project", "description", "rerunnable", "requeue_exits",
     "stop_after",
     "after", "end_if_impossible",
 )  # fmt: skip
@@ -329,8 +329,15 @@ def kill(values: dict[str, Any], words: list[str]) -> int:
     return ask_each(values, words, "kill", "is being terminated")
 
 
-def ask_each(values: dict[str, Any], words: list[str], verb: str, said: str) -> int:
-    """Ask something of jobs and gangs; all are tried, the first failure gives the exit code."""
+def ask_each(
+    values: dict[str, Any],
+    words: list[str],
+    verb: str,
+    said: str,
+    body: dict[str, Any] | None = None,
+) -> int:
+    """Ask something of jobs and gangs; all are tried, the first failure gives the exit code.
+    `said` may name fields of the answer in braces."""
     place, code = place_of(values), say.OK
     as_json = format_of(values) == "json"
     told_all = []
@@ -338,14 +345,14 @@ def ask_each(values: dict[str, Any], words: list[str], verb: str, said: str) -> 
         kind = "groups" if word.startswith("g") else "jobs"
         path = f"/v1/{kind}/{named(word)}/{verb}"
         unsure = f"whether {word} {said} is not known; look with `xcecli jobs -a`"
-        status, told = call(place, "POST", path, key=new_key(), unsure=unsure)
+        status, told = call(place, "POST", path, body, key=new_key(), unsure=unsure)
         if status >= 300:
             say.tell_failure(say.failure_of(status, told))
             code = code or say.exit_code_of(status)
         elif as_json:
             told_all.append(told)
         else:
-            print(f"{titled(word)} {said}")
+            print(f"{titled(word)} {said.format(**told)}")
     if as_json:
         print(json.dumps(told_all))
     return code

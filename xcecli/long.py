@@ -47,7 +47,9 @@ def job_lines(told: dict[str, Any]) -> list[str]:
     if told["ended_us"]:
         lines.append(f"{say.exactly(told['ended_us'])}: {_end_text(told)}")
     if told["last_failure"]:
-        lines.append(f"  Last failed start: {told['last_failure']}")
+        again = told["last_failure"].startswith(("requeued", "rerun"))
+        what = "Last attempt" if again else "Last failed start"
+        lines.append(f"  {what}: {told['last_failure']}")
     if told.get("silence"):
         lines.append(f"  {told['silence']['text']}")
     why = waiting_lines(told, told.get("reason"))
@@ -61,6 +63,12 @@ def _asked(told: dict[str, Any]) -> list[str]:
         for field, text in (("project", "Project"), ("description", "Job Description"))
         if told.get(field)
     ]
+    if told.get("rerunnable"):
+        found.append("Re-runnable")
+    if told.get("requeue_exits"):
+        found.append(f"Requeue Exit Values <{told['requeue_exits']}>")
+    if told.get("avoid"):
+        found.append(f"Not on Host(s) <{' '.join(told['avoid'])}>, where it ended so before")
     for field, text in (("run_limit_us", "RUNLIMIT"), ("run_estimate_us", "ESTIMATED RUN TIME")):
         if told.get(field):
             found.append(f"{text} {told[field] / 60_000_000:.1f} min")

@@ -83,6 +83,8 @@ SUBMIT = Command(
         Option("-We", "run_estimate_us", "bsub", "[H:]M", "estimated run time; no limit"),
         Option("-b", "begin", "bsub", "TIME", "begin not before [[[YEAR:]MONTH:]DAY:]HOUR:MINUTE"),
         Option("-t", "terminate", "bsub", "TIME", "end it at that time"),
+        Option("-r --rerunnable", "rerunnable", "flag", "", "run it again when its host is lost"),
+        Option("-Q", "requeue_exits", "bsub", "EXITS", "run it again on these: 'all ~0', '3 4'"),
         Option("-P --project", "project", "text", "NAME", "project"),
         Option("-Jd --description", "description", "text", "TEXT", "what it is, for people"),
         Option("--stop-after", "stop_after", "text", "TIME", "stop it when its host is cut off"),

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from xcecli import __version__, doing, say
+from xcecli.commands.changes import requeue
 from xcecli.commands.checks import array, dependency, resreq, script
 from xcecli.commands.cluster import applications, claim, hosts, instances, queues
 from xcecli.commands.groups import group
@@ -105,6 +106,7 @@ for _command in (
     job,
     suspend,
     resume,
+    requeue,
     wait,
     logs,
     explain,

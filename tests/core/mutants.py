@@ -14,8 +14,9 @@ from xce.controller.core.deciders import clock as decide_clock
 from xce.controller.core.deciders import hosts as decide_hosts
 from xce.controller.core.deciders import plan as decide_plan
 from xce.controller.core.deciders import reports as decide_reports
+from xce.controller.core.fold import timers
 from xce.controller.core.fold.timers import Timers
-from xce.controller.core.life import draft, ends, leases, starts
+from xce.controller.core.life import again, draft, ends, leases, starts
 from xce.controller.core.life.draft import Draft
 from xce.controller.core.orders import wanted
 from xce.dispatch import barrier
@@ -241,6 +242,19 @@ def versions_are_not_kept() -> Iterator[None]:
 
 
 @contextmanager
+def limits_come_early() -> Iterator[None]:
+    """Every limit of time is a microsecond too short."""
+    own = timers.over_limit_us
+
+    def early(job: Any, spec: Any) -> tuple[int, str]:
+        due_us, why = own(job, spec)
+        return due_us - bool(due_us), why
+
+    with swapped(timers, "over_limit_us", early), swapped(decide_clock, "over_limit_us", early):
+        yield
+
+
+@contextmanager
 def without(coupling: Coupling) -> Iterator[None]:
     """A coupling is not there."""
     key = (coupling.machine, coupling.event)
@@ -326,6 +340,18 @@ MUTANTS: dict[str, tuple[Mutant, str]] = {
     "a lease is taken for kept": (
         a_lease_is_taken_for_kept,
         "leases.a_host_of_before_that_keeps_no_lease_is_not_let_go",
+    ),
+    "a limit of time comes early": (
+        limits_come_early,
+        "living.time_limits.a_pending_job_ends_at_its_termination_time_and_not_before",
+    ),
+    "an excluded host is forgotten": (
+        lambda: swapped(again, "EXCLUDE", "never"),
+        "living.requeue.a_host_is_excluded_for_the_job_for_good_and_for_nobody_else",
+    ),
+    "nothing runs again by its exit value": (
+        lambda: swapped(again, "_by_exit", lambda state, job: None),
+        "living.requeue.all_but_zero_ends_with_success",
     ),
     "a stale plan is committed": (
         versions_are_not_kept,

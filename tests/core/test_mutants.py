@@ -22,8 +22,9 @@ SEEDS = range(12)
 
 
 def hunter(name: str) -> Callable[[], None]:
-    module, test = name.split(".")
-    found: Callable[[], None] = getattr(import_module(f"tests.core.test_{module}"), f"test_{test}")
+    *rooms, module, test = name.split(".")
+    home = import_module(".".join(["tests.core", *rooms, f"test_{module}"]))
+    found: Callable[[], None] = getattr(home, f"test_{test}")
     return found
 
 

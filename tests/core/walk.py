@@ -16,6 +16,7 @@ from collections.abc import Callable
 from msgspec import structs
 
 from tests.core.depending.chance import some_dependency
+from tests.core.living.chance import some_life
 from tests.kit.agents import Life, Provision
 from tests.kit.words import (
     ANNA,
@@ -108,6 +109,7 @@ class Walk:
                     held=held,
                     after=some_dependency(self.chance, self.world.state),
                     stop_after_us=self.chance.choice(LEASES_US),
+                    **some_life(self.chance, self.world.now_us),
                 )
             )
         else:
@@ -173,6 +175,7 @@ class Walk:
             (30, self.submit),
             (14, self.kill),
             (6, self.hold),
+            (5, self.requeue),
             (10, self.mute),
             (14, self.unmute),
             (6, self.restart),
@@ -208,6 +211,14 @@ class Walk:
         if self.world.state.jobs:
             key = self.chance.choice(sorted(self.world.state.jobs))
             self._ask(c.HoldJob(actor=OPS, job=key, hold=self.chance.random() < 0.4))
+
+    def requeue(self) -> None:
+        """Somebody wants a job to run again."""
+        if self.world.state.jobs:
+            key = self.chance.choice(sorted(self.world.state.jobs))
+            held = self.chance.random() < 0.2
+            which = self.chance.choice((("running",), ("done", "exited"), ("running", "exited")))
+            self._ask(c.RequeueJob(actor=OPS, job=key, which=which, held=held))
 
     def mute(self) -> None:
         """A line is cut."""

@@ -60,6 +60,8 @@ class Ledger:
             for change in record.body.then:
                 self.moves[change.what, change.event] += 1
                 state = (change.set or {}).get("state")
+                if change.what == "job" and change.event == "requeue":
+                    self.ends[f"job {change.key}"] = 0
                 if change.what == "job" and state in ENDED_JOB:
                     self.ends[f"job {change.key}"] += 1
                 if change.what == "array" and change.event == "end":

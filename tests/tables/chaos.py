@@ -10,7 +10,7 @@ from collections.abc import Callable
 from tests.tables import agents as hosts
 from tests.tables.agents import Agent
 from tests.tables.rules import is_idle
-from tests.tables.session import plan, preempt, submit_plain
+from tests.tables.session import plan, preempt, submit_plain, usable
 from tests.tables.world import Claim, Group, Host, Job, Thing, World
 
 HOSTS = ("h1", "h2", "h3")
@@ -118,6 +118,9 @@ def ask(world: World) -> None:
         one = rng.choice(lacking or [one])
     if machine == "job" and one.state in ("PENDING", "HELD"):
         ask_pending(world, one)
+    elif machine == "job" and one.state in ("DONE", "EXITED") and not one.group:
+        if usable(world, one.uses):
+            world.fire("job", one.number, "requeue")
     elif machine in ("job", "group") and (one.state == "RETRACTING" or rng.random() < 0.3):
         kill(world, machine, one)
     elif machine == "group" and one.state == "FORMING":

@@ -24,7 +24,10 @@ EVERY = pytest.mark.parametrize("machine", MACHINES.values(), ids=list(MACHINES)
 # opened and closed.
 ENDLESS = {"suspension", "admin"}
 # What was taken out or vanished may be reported again; all other terminal states are final.
-MAY_RETURN = {("instance", "GONE", "report"), ("liveness", "GONE", "register")}
+MAY_RETURN = {
+    ("instance", "GONE", "report"), ("liveness", "GONE", "register"),
+    ("job", "DONE", "requeue"), ("job", "EXITED", "requeue"),
+}  # fmt: skip
 
 # (machine, event, relation) -> states in which the target cannot be, and why.
 CANNOT_BE = {

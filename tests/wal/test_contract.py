@@ -151,8 +151,8 @@ def test_history_is_listed_latest_first(place: Place) -> None:
     log, epoch = led(place)
     rows = (kit.finished("1", 10), kit.finished("2", 30, owner=7), kit.finished("3", 20))
     log.append(Batch(epoch=epoch, history=rows))
-    log.append(Batch(epoch=epoch, history=(kit.finished("1", 99),)))
-    assert log.history("1") == rows[0]
+    log.append(Batch(epoch=epoch, history=(kit.finished("1", 15),)))
+    assert log.history("1") == kit.finished("1", 15), "what ended again ended so"
     assert log.history("4") is None
     assert [row.entity for row in log.histories()] == ["2", "3", "1"]
     assert [row.entity for row in log.histories(owner=1000)] == ["3", "1"]

@@ -48,7 +48,9 @@ class Spec(Struct, frozen=True, gc=False, kw_only=True):
     are blob hashes ("" for none). `end_if_impossible`: it ends when its
     dependency can never be met. Of its times `run_limit_us` counts while it runs, `begin_us`
     and `terminate_us` are moments; 0 is none. `stop_after_us` of a plain job: its host stops it
-    that long after it was last answered (0: never); a member's is its group's.
+    that long after it was last answered (0: never); a member's is its group's. A `rerunnable`
+    job runs again after the loss of a host (None: as its profile or queue says); `requeue_exits`
+    are the exit values that send it back to its queue ("": theirs).
     """
 
     command: tuple[str, ...]
@@ -78,6 +80,8 @@ class Spec(Struct, frozen=True, gc=False, kw_only=True):
     application: str = ""
     user_group: str = ""
     end_if_impossible: bool = False
+    rerunnable: bool | None = None
+    requeue_exits: str = ""
     project: str = ""
     description: str = ""
     stop_after_us: int = 0
@@ -112,6 +116,10 @@ class Job(Struct, frozen=True, gc=False, kw_only=True):
     plain jobs only: a gang keeps them in its group. `after` is its dependency as it was written
     ("" for none), `after_ids` the same with numbers for names, `after_latched` the places of the
     conditions in it that hold for good, `after_met_us` when all of it held, 0 before.
+
+    `requeue` says what becomes of an attempt that is being stopped to run again: PENDING or HELD,
+    "" when nobody asked. `requeues` counts requeues by exit value, `avoid` names hosts where it
+    ended with one that excludes them.
     """
 
     key: int
@@ -142,3 +150,6 @@ class Job(Struct, frozen=True, gc=False, kw_only=True):
     after_ids: str = ""
     after_latched: tuple[int, ...] = ()
     after_met_us: int = 0
+    requeue: str = ""
+    requeues: int = 0
+    avoid: tuple[str, ...] = ()

@@ -25,6 +25,7 @@ JOB = table(
         hold         user     keep it from being placed
         release      user     let it be placed again
         kill         user     end it
+        requeue      user     it has ended and is to run again
         plan         session  it was placed
         start_failed coupling its start did not pass or broke; it waits again
         start        coupling its first launch was let go
@@ -40,8 +41,8 @@ JOB = table(
         RUNNING:  kill>ENDING start=already start_failed>PENDING finish>FINISHED return>PENDING end_done>DONE end_exited>EXITED
         FINISHED: kill=moot start=late start_failed>PENDING finish=already return>PENDING end_done>DONE end_exited>EXITED
         ENDING:   kill=already start=late start_failed=moot finish=moot return=moot end_done>DONE end_exited>EXITED
-        DONE:     kill=moot start=late finish=moot return=moot start_failed=moot end_done=already end_exited=moot
-        EXITED:   kill=moot start=late finish=moot return=moot start_failed=moot end_done=moot end_exited=already
+        DONE:     requeue>PENDING kill=moot start=late finish=moot return=moot start_failed=moot end_done=already end_exited=moot
+        EXITED:   requeue>PENDING kill=moot start=late finish=moot return=moot start_failed=moot end_done=moot end_exited=already
     """,
 )
 

@@ -229,7 +229,7 @@ class MemoryLog(MemoryAudit):
             for row in batch.cut_rows:
                 store.cut_rows.setdefault((row.kind, row.id), {})[row.cut_lsn] = row
             for line in batch.history:
-                store.history.setdefault(line.entity, line)
+                store.history[line.entity] = line
             if cut is not None:
                 store.cuts.append(cut)
             self._at_point("log.committed")

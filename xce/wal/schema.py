@@ -146,7 +146,7 @@ CONFLICTS: dict[str, str] = {
     "record": "",
     "story": KEEP_OLD,
     "blob": KEEP_OLD,
-    "history": KEEP_OLD,
+    "history": _replace(HISTORY),
     "answer": _replace(ANSWER),
     "cut": _replace(CUT),
     **{kind: _replace(table) for kind, table in CUT_TABLES.items()},

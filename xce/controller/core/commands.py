@@ -119,6 +119,17 @@ class LimitArray(Struct, frozen=True, gc=False, kw_only=True):
     request: Request = Request()
 
 
+class RequeueJob(Struct, frozen=True, gc=False, kw_only=True):
+    """Let a plain job run again if it is in one of the ways of `which` (running done exited):
+    as soon as it can, or (`held`) when it is let go."""
+
+    actor: Actor
+    job: int
+    which: tuple[str, ...] = ("running",)
+    held: bool = False
+    request: Request = Request()
+
+
 class LoadConfig(Struct, frozen=True, gc=False, kw_only=True):
     """Put a configuration in force; `digest` is of its canonical form."""
 
@@ -291,6 +302,7 @@ Command = (
     | Kill
     | HoldJob
     | LimitArray
+    | RequeueJob
     | LoadConfig
     | RegisterHost
     | TakeReport

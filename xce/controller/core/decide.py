@@ -13,6 +13,7 @@ from xce.controller.core import commands as c
 from xce.controller.core.deciders.asked.arrays import limit_array
 from xce.controller.core.deciders.asked.hold import hold_job
 from xce.controller.core.deciders.asked.kill import kill
+from xce.controller.core.deciders.asked.requeue import requeue_job
 from xce.controller.core.deciders.asked.submit import submit_group, submit_job
 from xce.controller.core.deciders.clock import timer_due
 from xce.controller.core.deciders.hosts import host_event, register_host
@@ -45,6 +46,7 @@ _DECIDERS = {
     c.Kill: kill,
     c.HoldJob: hold_job,
     c.LimitArray: limit_array,
+    c.RequeueJob: requeue_job,
     c.LoadConfig: load_config,
     c.RegisterHost: register_host,
     c.TakeReport: take_report,

@@ -258,7 +258,7 @@ class Viewer:
         return Ask(
             order=place.key, class_key=class_key, queue=job.queue,
             owner=job.owner, roles=(role,), pending_us=job.pending_us,
-            account=place.account, fixed=place.fixed,
+            account=place.account, fixed=place.fixed, avoid=job.avoid,
         )  # fmt: skip
 
     def _gang(self, group: Group, class_key: str) -> Ask | None:

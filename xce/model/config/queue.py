@@ -6,7 +6,9 @@ from msgspec import Struct
 class QueueConfig(Struct, frozen=True, gc=False, kw_only=True):
     """A queue: larger priority goes first. `open` takes submissions, `active` dispatches.
     `reservation_ranges` is what its jobs may reserve (LSF: RESRSV_LIMIT), as it was written;
-    `order` names policies (scheduler/policies.py), () is what the cluster says."""
+    `order` names policies (scheduler/policies.py), () is what the cluster says.
+    Jobs run again on `requeue_exits` (LSF: REQUEUE_EXIT_VALUES), `requeues_max` times and then
+    wait held (-1: as often as it takes); `rerunnable` is for jobs that say nothing."""
 
     name: str
     priority: int = 30
@@ -16,12 +18,18 @@ class QueueConfig(Struct, frozen=True, gc=False, kw_only=True):
     default_resreq: str = ""
     reservation_ranges: str = ""
     order: tuple[str, ...] = ()
+    requeue_exits: str = ""
+    requeues_max: int = -1
+    rerunnable: bool = False
 
 
 class ApplicationConfig(Struct, frozen=True, gc=False, kw_only=True):
     """An application profile: `resreq` counts for jobs that name it, under the job's own and over
-    the queue's."""
+    the queue's; so do exit values, where there are any."""
 
     name: str
     description: str = ""
     resreq: str = ""
+    requeue_exits: str = ""
+    requeues_max: int = -1
+    rerunnable: bool = False

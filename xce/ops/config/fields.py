@@ -16,6 +16,8 @@ from xce.model.config.dependencies import ALL, END, KEEP, LATEST
 from xce.model.units import UnitError, parse_duration, parse_size
 from xce.resreq.allowed import ranges_of
 from xce.resreq.errors import ResreqError
+from xce.resreq.options.bsub import BSUB
+from xce.resreq.options.values import judge
 from xce.resreq.parse import COMPAT, parse
 
 NAME_CHARACTERS = "letters, digits, '-', '_' and '.'"
@@ -115,6 +117,13 @@ def _ranges(value: Any) -> str:
     return text
 
 
+def _exits(value: Any) -> str:
+    try:
+        return judge(BSUB["-Q"], _text(value)).means
+    except ResreqError as error:
+        raise Unfit('exit values like "all ~0" or "30 EXCLUDE(20)"') from error
+
+
 def _ports(value: Any) -> tuple[int, int]:
     good = isinstance(value, list) and len(value) == 2 and all(type(one) is int for one in value)
     if not good or not 0 < value[0] <= value[1] < 65536:
@@ -179,6 +188,7 @@ def pool_of(values: dict[str, Any]) -> PoolConfig:
 
 
 TEXT = Kind(word="text", read=_text)
+EXITS = Kind(word="exit values", read=_exits)
 RESREQ = Kind(word="resource requirement", read=_requirement)
 RANGES = Kind(word="ranges of reservations", read=_ranges)
 NAME = Kind(word="name", read=_name)
@@ -225,11 +235,29 @@ QUEUE = {
     "reservation_ranges": Field(
         kind=RANGES, to="reservation_ranges", about="least and most of rusage[ ]: `mem=1GB,8GB`"
     ),
+    "requeue_exit_values": Field(
+        kind=EXITS, to="requeue_exits", about="exit values with which a job runs again"
+    ),
+    "max_job_requeue": Field(
+        kind=COUNT, to="requeues_max", about="how often; then the job is held (no end)"
+    ),
+    "rerunnable": Field(
+        kind=FLAG, to="rerunnable", about="whether a job runs again when its host is lost"
+    ),
 }
 APPLICATION = {
     "name": Field(kind=NAME, to="name", needed=True, about="the application profile's name"),
     "description": Field(kind=TEXT, to="description", about="for people"),
     "resreq": Field(kind=RESREQ, to="resreq", about="under that of its jobs, over the queue's"),
+    "requeue_exit_values": Field(
+        kind=EXITS, to="requeue_exits", about="exit values with which a job runs again"
+    ),
+    "max_job_requeue": Field(
+        kind=COUNT, to="requeues_max", about="how often; then the job is held (no end)"
+    ),
+    "rerunnable": Field(
+        kind=FLAG, to="rerunnable", about="whether a job runs again when its host is lost"
+    ),
 }
 TYPE = {
     "name": Field(kind=NAME, to="name", needed=True, about="the type's name"),

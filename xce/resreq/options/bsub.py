@@ -4,7 +4,8 @@ An option has a name, the kind of its value, and how far XCE acts on it: `honour
 judged and shown, but nothing is done about it yet: readers name it in a warning), `site` (kept,
 and never acted on: it belongs to other machines), `line_only` (it has a meaning on a command line
 but not inside a script) and `no_job` (it submits no job). `field` is where the command line of
-xcecli keeps an honoured value; `lacks` says what an honoured option does not do yet.
+xcecli keeps an honoured value; `lacks` says what an honoured option does not do yet;
+a flag that `turns_off` makes its field false.
 
 `split_option` tells the option of a word from a value written together with it. Nothing is read
 from anywhere and no grammar is needed: this module is cheap to import.
@@ -60,6 +61,7 @@ class Option(Struct, frozen=True, gc=False, kw_only=True):
     repeated: bool = False
     field: str = ""
     lacks: str = ""
+    turns_off: bool = False
 
     @property
     def takes_value(self) -> bool:
@@ -104,6 +106,9 @@ _HONOURED = (
     _honoured("-b", Value.TIME, "begin", "begin time"),
     _honoured("-t", Value.TIME, "terminate", "termination time"),
     _honoured("-P", Value.TEXT, "project", "project"),
+    _honoured("-r", Value.FLAG, "rerunnable", "run again after a loss"),
+    _honoured("-rn", Value.FLAG, "rerunnable", "do not run again after a loss", turns_off=True),
+    _honoured("-Q", Value.EXITS, "requeue_exits", "exit values that requeue"),
     _honoured("-Jd", Value.TEXT, "description", "description"),
     _honoured("-w", Value.DEPENDENCY, "after", "dependency on other jobs"),
     _honoured("-ti", Value.FLAG, "end_if_impossible", "end as an orphan"),
@@ -134,9 +139,6 @@ _KEPT = """
 -hostfile       file       file of hosts and slots
 -x              flag       hosts for itself alone
 -U              text       advance reservation
--r              flag       run again after a loss
--rn             flag       do not run again after a loss
--Q              exits      exit values that requeue
 -E              text       command before the job
 -Ep             text       command after the job
 -k              text       checkpoints

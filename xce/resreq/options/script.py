@@ -68,14 +68,14 @@ class Reading(Struct, frozen=True, kw_only=True):
             if option is None or option.support is not Support.HONOURED:
                 continue
             if option.value is Value.FLAG:
-                taken[option.field] = True
+                taken[option.field] = not option.turns_off
             elif option.value is Value.COUNT:
                 taken[option.field] = int(given.means.partition(",")[0] or 1)
             elif option.value is Value.LIMIT:
                 taken[option.field] = limit_us(given.value) if given.means else 0
             elif option.value is Value.NUMBER:
                 taken[option.field] = int(given.means or 0)
-            elif option.value is Value.ENV:
+            elif option.value in (Value.ENV, Value.EXITS):
                 taken[option.field] = given.means
             elif option.field != "resreq":
                 taken[option.field] = given.value

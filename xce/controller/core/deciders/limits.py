@@ -14,6 +14,9 @@ from xce.model.group import GroupSpec, RoleSpec
 from xce.model.host import HostFacts
 from xce.model.job import ONCE, PER_HOST, PER_TASK, ClaimTemplate, Spec
 from xce.model.resources import site_types
+from xce.resreq.errors import ResreqError
+from xce.resreq.options.bsub import BSUB
+from xce.resreq.options.values import judge
 
 GROUP_MEMBERS_MAX = 16_384
 CLAIM_COUNT_MAX = 65_536
@@ -32,7 +35,8 @@ def check_spec(config: Config, spec: Spec) -> Rejection | None:
     wrong = _wrong_claims(config, spec.claims)
     if wrong:
         return Rejection(code="invalid", message=wrong, field="claims")
-    return _check_lease(config, spec.stop_after_us, "stop_after")
+    wrong_exits = _wrong_exits(spec.requeue_exits)
+    return wrong_exits or _check_lease(config, spec.stop_after_us, "stop_after")
 
 
 def _check_lease(config: Config, stop_after_us: int, field: str) -> Rejection | None:
@@ -48,6 +52,18 @@ def _check_lease(config: Config, stop_after_us: int, field: str) -> Rejection | 
         field=field,
         hint="a host is heard that seldom at worst; leave it out and nothing is stopped",
     )
+
+
+def _wrong_exits(text: str) -> Rejection | None:
+    try:
+        if text:
+            judge(BSUB["-Q"], text)
+    except ResreqError as error:
+        return Rejection(
+            code="invalid", message=f"Bad requeue exit values: {error.message}", hint=error.hint,
+            field="requeue_exits", column=error.column, text=text,
+        )  # fmt: skip
+    return None
 
 
 def wrong_times(spec: Spec, now_us: int) -> Rejection | None:

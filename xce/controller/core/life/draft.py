@@ -187,7 +187,7 @@ class Draft:
                 return {"holdings": ()}
             case "job", "start":
                 return {"started_us": self.now_us}
-            case "job", ("start_failed" | "return"):
+            case "job", ("start_failed" | "return" | "requeue"):
                 return {**_AGAIN, "pending_us": self.now_us}
         return {}
 

@@ -8,6 +8,7 @@ decides. A group ends only when none of its launches is live.
 from msgspec import structs
 
 from xce.controller.core.fold.state import State
+from xce.controller.core.life.again import runs_again
 from xce.controller.core.life.draft import Draft
 from xce.controller.core.life.relations import consumers, is_over
 from xce.controller.core.life.rules import CLAIM_LOST, delay_us, rank_of, spend
@@ -171,6 +172,8 @@ def _end_member(draft: Draft, key: int) -> None:
 def _end_plain(draft: Draft, job: Job) -> None:
     if job.state == "ENDING":
         draft.fire("job", job.key, "end_exited", exit=_killed(job), allocation=0)
+    elif runs_again(draft, job.key):
+        return
     elif draft.state.starts[job.start].state == "FAILED":
         retry_broken_job(draft, job.key)
     else:

@@ -79,7 +79,9 @@ class Ordering:
 
     def class_of(self, job: Job | Array) -> str:
         """What a plain job, or each element of an array, is equal to for placement."""
-        return f"{job.queue}/{job.owner}/{self._state.placing_of(job.spec)}"
+        own = job.avoid if isinstance(job, Job) else ()
+        avoid = f"/!{','.join(own)}" if own else ""
+        return f"{job.queue}/{job.owner}/{self._state.placing_of(job.spec)}{avoid}"
 
     def _waits(self, work: Work, tasks: int) -> Waits:
         config = self._state.config
