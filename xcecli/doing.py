@@ -144,7 +144,8 @@ def body_of(values: dict[str, Any], words: list[str], script: str) -> dict[str, 
     else:
         body["command"] = words
     if values.get("resreq"):
-        body["resreq"] = one_requirement(values["resreq"])
+        texts = values["resreq"]
+        body["resreq"] = texts[0] if len(texts) == 1 else _joined(texts)
     for field in _GIVEN:
         if values.get(field) not in (None, ""):
             body[field] = values[field]
@@ -160,18 +161,10 @@ def moments(values: dict[str, Any]) -> dict[str, int]:
     return resolved(values, time.time_ns() // 1_000)
 
 
-def one_requirement(texts: list[str]) -> str:
-    """All -R of a job in one text; the controller reads it, so one alone goes as it is."""
-    if len(texts) == 1:
-        return texts[0]
-    from xce.resreq import ResreqError, canonical, merge_requirements
+def _joined(texts: list[str]) -> str:
+    from xcecli.line.requirements import joined
 
-    try:
-        return canonical(merge_requirements(texts, mode="compat").tree)
-    except ResreqError as error:
-        shown = say.caret(error.text, error.column, error.end - error.column)
-        said = f"Bad resource requirement, column {error.column}: {error.message}"
-        raise Failure(f"{said}. Job not submitted.", say.REFUSED, error.hint, shown) from None
+    return joined(texts)
 
 
 def environment(text: str) -> dict[str, str]:

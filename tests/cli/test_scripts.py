@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Live, Told
-from xcecli.doing import one_requirement
+from xcecli.line.requirements import joined
 from xcecli.say import Failure
 from xcecli.script import embedded
 
@@ -149,10 +149,9 @@ def test_real_scripts_are_read_or_refused_in_one_sentence() -> None:
 
 
 def test_several_requirements_of_the_command_line_are_merged() -> None:
-    assert one_requirement(["mem > 1"]) == "mem > 1"
-    assert one_requirement(["a", "b", "rusage[mem=1]"]) == "select[a && b] rusage[mem=1]"
+    assert joined(["a", "b", "rusage[mem=1]"]) == "select[a && b] rusage[mem=1]"
     with pytest.raises(Failure) as caught:
-        one_requirement(["select[a]", "rsuage[mem=1]"])
+        joined(["select[a]", "rsuage[mem=1]"])
     assert caught.value.message == (
         "Bad resource requirement, column 1: unknown section 'rsuage'. Job not submitted."
     )

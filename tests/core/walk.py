@@ -16,7 +16,7 @@ from collections.abc import Callable
 from msgspec import structs
 
 from tests.core.depending.chance import some_dependency
-from tests.core.living.chance import some_life
+from tests.core.living.chance import requeue, some_life, some_size
 from tests.kit.agents import Life, Provision
 from tests.kit.words import (
     ANNA,
@@ -98,20 +98,10 @@ class Walk:
         """Something new."""
         actor = self.chance.choice((ANNA, BERT))
         if self.chance.random() < 0.5:
-            tasks = self.chance.choice((1, 1, 2, 4, 6))
-            resreq = self.chance.choice(("", "span[hosts=1]", "span[ptile=1]", "rusage[mem=2GB]"))
-            held = self.chance.random() < 0.1
-            self._ask(
-                job(
-                    tasks,
-                    resreq,
-                    actor,
-                    held=held,
-                    after=some_dependency(self.chance, self.world.state),
-                    stop_after_us=self.chance.choice(LEASES_US),
-                    **some_life(self.chance, self.world.now_us),
-                )
-            )
+            life = some_life(self.chance, self.world.now_us)
+            after = some_dependency(self.chance, self.world.state)
+            lease = {"stop_after_us": self.chance.choice(LEASES_US)}
+            self._ask(job(actor=actor, after=after, **some_size(self.chance), **lease, **life))
         else:
             self._ask(self._gang(actor))
 
@@ -175,7 +165,7 @@ class Walk:
             (30, self.submit),
             (14, self.kill),
             (6, self.hold),
-            (5, self.requeue),
+            (5, lambda: requeue(self)),
             (10, self.mute),
             (14, self.unmute),
             (6, self.restart),
@@ -211,14 +201,6 @@ class Walk:
         if self.world.state.jobs:
             key = self.chance.choice(sorted(self.world.state.jobs))
             self._ask(c.HoldJob(actor=OPS, job=key, hold=self.chance.random() < 0.4))
-
-    def requeue(self) -> None:
-        """Somebody wants a job to run again."""
-        if self.world.state.jobs:
-            key = self.chance.choice(sorted(self.world.state.jobs))
-            held = self.chance.random() < 0.2
-            which = self.chance.choice((("running",), ("done", "exited"), ("running", "exited")))
-            self._ask(c.RequeueJob(actor=OPS, job=key, which=which, held=held))
 
     def mute(self) -> None:
         """A line is cut."""
