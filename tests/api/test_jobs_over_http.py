@@ -101,11 +101,11 @@ REFUSED = [
         "shut: Queue has been closed.",
     ),
     (
-        {"command": ["a"], "name": "x[1-3]"},
+        {"command": ["a"], "name": "x[3-1]"},
         422,
-        "unsupported",
+        "bad_array",
         "/name",
-        "job arrays are not supported by this version",
+        "Job array index error: the range ends at 1, before it begins at 3",
     ),
 ]
 

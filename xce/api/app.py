@@ -20,6 +20,7 @@ from xce.api.gate import Doors, Gate
 from xce.api.ports import Engine
 from xce.api.problem import Problem, broken
 from xce.api.routes.agents import AgentRoutes
+from xce.api.routes.arrays import ArrayRoutes
 from xce.api.routes.changes import ChangeRoutes
 from xce.api.routes.cluster import ClusterRoutes
 from xce.api.routes.conditions import ConditionRoutes
@@ -44,6 +45,7 @@ def make_app(engine: Engine, doors: Doors) -> ASGIApp:
     for router in (
         jobs.router(),
         ChangeRoutes(engine).router(),
+        ArrayRoutes(engine).router(),
         GroupRoutes(engine).router(),
         ConditionRoutes(engine).router(),
         ClusterRoutes(engine).router(),

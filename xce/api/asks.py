@@ -25,10 +25,13 @@ from xce.api.problem import Problem, faulty
 from xce.controller.core.commands import Request, SubmitGroup, SubmitJob
 from xce.model.actor import Actor
 from xce.model.config import Config
+from xce.model.ids import parse_job
 from xce.model.job import Spec
 from xce.model.manifest import Fault, ManifestError, Origin, resolve
 from xce.model.manifest.rules import claims_of
+from xce.model.waiting.array import Runs
 from xce.resreq import ResreqError, parse_select
+from xce.resreq.options.arrays import ArrayName, canonical_array, is_array, parse_array
 from xce.wal.codec import blob_name
 
 KEY_CHARACTERS_MAX = 200
@@ -74,10 +77,11 @@ def submit_job(http: HttpRequest, body: bytes, part: str = "") -> SubmitJob:
     asked: JobRequest = decoded(_JOB, body)
     actor = actor_of(http)
     judge_job(asked)
+    array = array_of(asked.name) if is_array(asked.name) else None
     blobs: dict[str, bytes] = {}
     spec = Spec(
         command=asked.command,
-        name=asked.name or _short(asked),
+        name=array.name if array is not None else asked.name or _short(asked),
         cwd=asked.cwd,
         script=_blob(blobs, asked.script.encode()) if asked.script else "",
         environment=environment(blobs, asked.env),
@@ -108,11 +112,57 @@ def submit_job(http: HttpRequest, body: bytes, part: str = "") -> SubmitJob:
         queue=asked.queue,
         priority=asked.priority,
         held=asked.held,
+        array=canonical_array(array).removeprefix(array.name) if array is not None else "",
+        indices=runs_of_name(array) if array is not None else (),
+        array_limit=array.limit if array is not None else 0,
         owner=actor.uid,
         after=asked.after,
         blobs=blobs,
         request=request_of(http, body, part),
     )
+
+
+def array_of(name: str) -> ArrayName:
+    """The array that a job's name asks for; a Problem with the column of what is wrong."""
+    try:
+        return parse_array(name)
+    except ResreqError as error:
+        raise Problem(
+            "bad_array", f"{error.lsf_text}: {error.message}", pointer="/name", line=1,
+            column=error.column, text=name, hint=error.hint,
+        ) from None  # fmt: skip
+
+
+def runs_of_name(made: ArrayName) -> Runs:
+    """An array's ranges as runs."""
+    return tuple((one.first, one.last, one.step) for one in made.ranges)
+
+
+def named(text: str) -> tuple[int, Runs]:
+    """The key and the elements that `12`, `12[3]` or `12[1-50,60]` names; a Problem for what is
+    no job."""
+    key = parse_job(text)
+    if key is not None:
+        return key, ()
+    if text.endswith("]") and len(text) <= NAME_CHARACTERS_MAX:
+        number = parse_job(text.partition("[")[0])
+        if number is not None:
+            made = array_of(text)
+            if not made.limit and made.name == str(number):
+                return number, runs_of_name(made)
+    raise unknown(text)
+
+
+def runs_named(text: str) -> Runs:
+    """The runs of `?elements=`: `all` is none."""
+    if text in ("", "all"):
+        return ()
+    return runs_of_name(array_of(f"e[{text}]"))
+
+
+def unknown(text: str) -> Problem:
+    """There is no such job."""
+    return Problem("not_found", f"Job <{text[:40]}>: No matching job found")
 
 
 def submit_group(http: HttpRequest, body: bytes, config: Config) -> SubmitGroup:

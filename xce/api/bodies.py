@@ -112,13 +112,6 @@ def _judge_what(asked: JobRequest) -> None:
     _refuse(wrong_command(asked.command), "command")
     if len(asked.name) > NAME_CHARACTERS_MAX or not asked.name.isprintable():
         raise Problem("invalid", "Bad job name", pointer="/name")
-    if "[" in asked.name:
-        raise Problem(
-            "unsupported",
-            "job arrays are not supported by this version",
-            pointer="/name",
-            hint="submit one job per index",
-        )
 
 
 def judge_origin(asked: JobRequest | GroupRequest) -> None:

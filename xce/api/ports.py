@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from xce.controller.core.commands import Command, Rejection, SubmitGroup
-from xce.controller.core.depending.names import Linked
+from xce.controller.core.fold.indexes import Indexes
 from xce.dispatch.protocol import Orders, Poll
 from xce.model.config import Config
 from xce.model.group import Group, GroupSpec
@@ -23,6 +23,7 @@ from xce.model.host import Host, Instance, Observed
 from xce.model.job import Job, Spec
 from xce.model.records import Record
 from xce.model.start import Allocation, Attachment, Claim, Launch, Start
+from xce.model.waiting.array import Array
 from xce.scheduler.reasons import PendReason
 
 
@@ -54,6 +55,10 @@ class StateView(Protocol):
     @property
     def jobs(self) -> dict[int, Job]:
         """By key."""
+
+    @property
+    def arrays(self) -> dict[int, Array]:
+        """By number."""
 
     @property
     def groups(self) -> dict[int, Group]:
@@ -96,7 +101,7 @@ class StateView(Protocol):
         """The configuration in force."""
 
     @property
-    def index(self) -> Linked:
+    def index(self) -> Indexes:
         """What it can be asked without a search."""
 
 

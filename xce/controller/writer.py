@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import json, structs
 
-from xce.controller.core.arrays.elements import jobs_of_array
+from xce.controller.core.arrays.elements import exit_code_of, jobs_of_array
 from xce.controller.core.commands import (
     BEYOND,
     Command,
@@ -29,7 +29,6 @@ from xce.controller.cuts import Cutter
 from xce.controller.recover import answer_body
 from xce.controller.step import Step
 from xce.model.ids import group_text, job_index, job_text, parse_group, parse_job
-from xce.model.job import exit_code
 from xce.model.records import Record
 from xce.model.tables import ENDED_GROUP, ENDED_JOB
 from xce.model.waiting.array import DONE, EXITED, moved, runs_of
@@ -193,8 +192,7 @@ class Writer:
         for letter, good in ((DONE, True), (EXITED, False)):
             mine = (job_index(job.key) for job in jobs if (job.state == "DONE") == good)
             array = moved(array, runs_of(mine), letter)
-        code = array.exit_code or next((one for job in jobs if (one := exit_code(job.exit))), 0)
-        array = structs.replace(array, exit_code=code)
+        array = structs.replace(array, exit_code=exit_code_of(self._state, number))
         body = json.encode({"array": array, "spec": self._state.specs[array.spec]})
         return [
             HistoryRow(

@@ -14,8 +14,17 @@ from starlette.responses import Response
 from xce.api.answers import LIMIT_MAX, answer, cursor_of
 from xce.api.ports import Engine
 from xce.api.problem import Problem
-from xce.model.ids import parse_claim, parse_group, parse_job
+from xce.controller.core.fold.apply import ELEMENT
+from xce.model.ids import (
+    job_index,
+    job_number,
+    job_text,
+    parse_claim,
+    parse_group,
+    parse_job,
+)
 from xce.model.records import Change, Record
+from xce.model.waiting.array import STATE_OF, has_index
 
 _FACT_CHARACTERS_MAX = 4_096
 
@@ -23,10 +32,30 @@ _FACT_CHARACTERS_MAX = 4_096
 async def story_of(engine: Engine, entity: str) -> dict[str, Any]:
     """The story of one entity; a Problem when no record names it."""
     await engine.settled()
-    records = await engine.story(entity)
+    records = await _records_of(engine, entity)
     if not records:
         raise Problem("not_found", f"no record names {entity}")
     return {"entity": entity, "records": [_step(record, entity) for record in records]}
+
+
+async def _records_of(engine: Engine, entity: str) -> list[Record]:
+    """The records that name an entity; of an element those of its array that are about it, too."""
+    records = list(await engine.story(entity))
+    key = parse_job(entity)
+    index = job_index(key) if key else 0
+    if not key or not index:
+        return records
+    whole = await engine.story(job_text(job_number(key)))
+    known = {record.lsn for record in records}
+    about = [one for one in whole if one.lsn not in known and _is_about(one, index)]
+    created = any(one.kind == "JobSubmitted" for one in about)
+    return sorted([*records, *about], key=lambda one: one.lsn) if records or created else []
+
+
+def _is_about(record: Record, index: int) -> bool:
+    """Whether a record of an array is about one of its elements: all, or runs with the index."""
+    runs = getattr(record.body, "elements", ()) or getattr(record.body, "indices", ())
+    return not runs or has_index(runs, index)
 
 
 def _place(entity: str) -> tuple[str, int | str]:
@@ -51,15 +80,28 @@ def _step(record: Record, entity: str) -> dict[str, Any]:
         "changes": [
             _change(change, entity)
             for change in record.body.then
-            if (change.what, change.key) == place
+            if (change.what, change.key) == place or _moves(change, place)
         ],
         "facts": _facts(record),
     }
 
 
+def _moves(change: Change, place: tuple[str, int | str]) -> bool:
+    """Whether a change moves elements of an array, and this very one where it is about one."""
+    what, key = place
+    if what != "job" or not isinstance(key, int) or change.key != job_number(key):
+        return False
+    if change.what == "array":
+        return not job_index(key)
+    if change.what != ELEMENT or change.set is None:
+        return False
+    return not job_index(key) or has_index(change.set["indices"], job_index(key))
+
+
 def _change(change: Change, entity: str) -> dict[str, Any]:
     fields = change.set or {}
-    return {"event": change.event, "state": fields.get("state"), "entity": entity}
+    state = fields.get("state") or STATE_OF.get(fields.get("to", ""))
+    return {"event": change.event, "state": state, "entity": entity}
 
 
 def _facts(record: Record) -> dict[str, Any]:

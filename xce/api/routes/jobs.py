@@ -5,7 +5,6 @@ one command per line, put to the controller together, so that they share a commi
 """
 
 import asyncio
-from fnmatch import fnmatchcase
 from typing import Any
 
 import msgspec
@@ -13,15 +12,31 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from xce.api.answers import LIMIT_MAX, answer, asked, cursor_of, page, until, words
-from xce.api.asks import actor_of, request_of, submit_job, user_name
+from xce.api.answers import LIMIT_MAX, answer, asked, cursor_of, until, words
+from xce.api.asks import (
+    actor_of,
+    named,
+    request_of,
+    runs_named,
+    submit_job,
+    unknown,
+)
 from xce.api.bodies import JobRequest
 from xce.api.ports import Engine
 from xce.api.problem import Problem, refused
+from xce.api.routes.arrays import (
+    array_body,
+    is_asked,
+    matching_of,
+    page_of,
+    retired_array,
+    retired_element,
+)
 from xce.api.routes.histories import story_of
 from xce.api.show import Shown, ended, reason_body, retired
+from xce.controller.core.arrays.elements import found_job, jobs_of_array
 from xce.controller.core.commands import HoldJob, Kill, Rejection
-from xce.model.ids import group_text, job_text, parse_job
+from xce.model.ids import group_text, job_index, job_number, job_text, parse_job
 from xce.model.job import Job
 
 LINES_MAX = 10_000
@@ -97,37 +112,63 @@ class JobRoutes:
         limit: int = Query(200, ge=1, le=LIMIT_MAX),
         cursor: str = "",
     ) -> Response:
-        """Jobs by their number; without `all` and `stat` those that have not ended."""
+        """Jobs by their number, elements of arrays by their index; without `all` and `stat` those
+        that have not ended."""
         after = cursor_of(cursor)
         await self._engine.settled()
         state = self._engine.state
         shown, stats = Shown(state), words(stat.upper())
 
         def fits(job: Job) -> bool:
-            line_fits = (stats or all_ or not ended(job)) and (not queue or job.queue == queue)
-            if not line_fits or (name and not fnmatchcase(job.name, name)):
+            if not (stats or all_ or not ended(job)) or not is_asked(job, name, user, queue):
                 return False
             if group and (not job.group or group_text(job.group) != group):
                 return False
-            if user and user not in (user_name(job.owner), str(job.owner)):
-                return False
             return not stats or shown.stat(job) in stats
 
-        found = [job for _, job in sorted(state.jobs.items()) if fits(job)]
-        cut, following = page([job for job in found if job.key > after], limit, lambda job: job.key)
+        jobs = [job for job in state.jobs.values() if fits(job)]
+        matching = [matching_of(array, fits) for array in state.arrays.values()]
+        cut, following, total = page_of(jobs, matching, after, limit)
         items = [shown.job_line(job) for job in cut]
-        return answer({"items": items, "next": following, "total": len(found), "lsn": state.lsn})
+        return answer({"items": items, "next": following, "total": total, "lsn": state.lsn})
 
-    async def show(self, job: str) -> Response:
-        """One job, also when it has left the state; with the reason while it waits."""
-        body = await self._body(job)
-        return answer({**body, "reason": self._why(body)})
+    async def show(
+        self,
+        job: str,
+        *,
+        elements: str = Query("", description="of an array: `all`, or indices like 1-50,60"),
+        stat: str = Query("", description="PEND, RUN, ... separated by commas"),
+        limit: int = Query(200, ge=1, le=LIMIT_MAX),
+        cursor: str = "",
+    ) -> Response:
+        """One job, also when it has left the state; with the reason while it waits. An array is
+        shown with its counts, or element by element."""
+        key, runs = named(job)
+        if not elements and not runs:
+            body = await self._body(job)
+            return answer({**body, "reason": self._why(body)})
+        after, stats = cursor_of(cursor), words(stat.upper())
+        await self._engine.settled()
+        state = self._engine.state
+        array = state.arrays.get(key)
+        if array is None:
+            raise unknown(job)
+        runs, shown = runs or runs_named(elements), Shown(state)
+
+        def fits(one: Job) -> bool:
+            return not stats or shown.stat(one) in stats
+
+        jobs = [one for one in jobs_of_array(state, key, runs) if fits(one)]
+        cut, following, total = page_of(jobs, [matching_of(array, fits, runs)], after, limit)
+        items = [shown.job_line(one) for one in cut]
+        return answer({"items": items, "next": following, "total": total, "lsn": state.lsn})
 
     async def kill(self, job: str, request: Request) -> Response:
         """End a job; a member's kill ends its gang."""
-        key = self._key(job)
+        key, runs = named(job)
         idempotent = request_of(request, await request.body())
-        command = Kill(actor=actor_of(request), job=key, request=idempotent)
+        actor = actor_of(request)
+        command = Kill(actor=actor, job=key, elements=runs, request=idempotent)
         told = await asked(self._engine, command)
         return answer({**told.body, "lsn": told.lsn}, 202)
 
@@ -140,8 +181,10 @@ class JobRoutes:
         return await self._hold(job, request, hold=False)
 
     async def _hold(self, job: str, request: Request, *, hold: bool) -> Response:
-        key, idempotent = self._key(job), request_of(request, await request.body())
-        command = HoldJob(actor=actor_of(request), job=key, hold=hold, request=idempotent)
+        key, runs = named(job)
+        idempotent = request_of(request, await request.body())
+        actor = actor_of(request)
+        command = HoldJob(actor=actor, job=key, hold=hold, elements=runs, request=idempotent)
         told = await asked(self._engine, command)
         return answer({**told.body, "lsn": told.lsn}, 202)
 
@@ -154,7 +197,11 @@ class JobRoutes:
         key = self._key(job)
 
         def over() -> bool | None:
-            found = self._engine.state.jobs.get(key)
+            state = self._engine.state
+            array = state.arrays.get(key)
+            if array is not None:
+                return True if array.ended_us else None
+            found = found_job(state, key)
             return True if found is None or ended(found) else None
 
         done = await until(self._engine, over, timeout)
@@ -167,7 +214,7 @@ class JobRoutes:
 
     def _why(self, body: dict[str, Any]) -> dict[str, Any] | None:
         """Why it waits; sessions tell it of a class, in which others may run."""
-        if body["state"] != "PENDING":
+        if body["state"] != "PENDING" and not body.get("states", {}).get("PENDING"):
             return None
         return reason_body(self._engine.reasons_for(body["id"]))
 
@@ -178,20 +225,31 @@ class JobRoutes:
     def _key(self, text: str) -> int:
         key = parse_job(text)
         if key is None:
-            raise _unknown(text)
+            raise unknown(text)
         return key
 
     async def _body(self, text: str) -> dict[str, Any]:
         key = self._key(text)
         await self._engine.settled()
-        job = self._engine.state.jobs.get(key)
-        if job is not None:
-            return Shown(self._engine.state).job(job)
+        state = self._engine.state
+        if key in state.jobs:
+            return Shown(state).job(state.jobs[key])
+        if key in state.arrays:
+            return array_body(state, state.arrays[key])
         kept = await self._engine.finished(job_text(key))
-        if kept is None:
-            raise _unknown(text)
-        return retired(kept, self._engine.state)
+        if kept is not None:
+            state = self._engine.state
+            return retired_array(kept, state) if "array" in kept else retired(kept, state)
+        element = found_job(self._engine.state, key)
+        if element is not None:
+            return Shown(self._engine.state).job(element)
+        return await self._of_array(key)
 
-
-def _unknown(text: str) -> Problem:
-    return Problem("not_found", f"Job <{text[:40]}>: No matching job found")
+    async def _of_array(self, key: int) -> dict[str, Any]:
+        """An element that ended before it ever was a job, of an array that has left."""
+        kept = await self._engine.finished(job_text(job_number(key))) if job_index(key) else None
+        found = retired_element(kept, job_index(key)) if kept and "array" in kept else None
+        if found is None:
+            raise unknown(job_text(key))
+        job, spec = found
+        return {**Shown(self._engine.state).job(job, spec), "retired": True}

@@ -159,6 +159,11 @@ def spans_of(array: Array, letters: str, first: int = 1, last: int = 0) -> Itera
         yield begun, end, 1
 
 
+def has_index(runs: Iterable[Run], index: int) -> bool:
+    """Whether an index is in one of the runs."""
+    return any(first <= index <= last and not (index - first) % step for first, last, step in runs)
+
+
 def among(array: Array, runs: Runs, letters: str) -> Runs:
     """The elements of these runs that have one of the letters; all runs as they are where
     every element has."""

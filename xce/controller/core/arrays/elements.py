@@ -5,10 +5,11 @@ letter says. Whoever asks for a job by its key asks here, so that both look alik
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from xce.controller.core.arrays.counts import ElementCounts
 from xce.model.ids import job_index, job_number
-from xce.model.job import Job
+from xce.model.job import Job, exit_code
 from xce.model.tables import ENDED_JOB
 from xce.model.waiting.array import (
     COUNTED,
@@ -20,16 +21,37 @@ from xce.model.waiting.array import (
     Array,
     Runs,
     element_of,
+    has_index,
 )
 
-if TYPE_CHECKING:
-    from xce.controller.core.fold.state import State
+
+class Counted(Protocol):
+    """The part of the indexes that is looked at."""
+
+    elements: ElementCounts
+
+
+class Seen(Protocol):
+    """The part of a state that is looked at."""
+
+    @property
+    def jobs(self) -> dict[int, Job]:
+        """By key."""
+
+    @property
+    def arrays(self) -> dict[int, Array]:
+        """By number."""
+
+    @property
+    def index(self) -> Counted:
+        """What is counted."""
+
 
 RUNNING = ("STARTING", "RUNNING", "ENDING")
 """States of elements that count toward their array's slot limit."""
 
 
-def found_job(state: "State", key: int) -> Job | None:
+def found_job(state: Seen, key: int) -> Job | None:
     """The job or element of that key; None where there is none (or it has left)."""
     job = state.jobs.get(key)
     if job is not None or not job_index(key):
@@ -40,7 +62,7 @@ def found_job(state: "State", key: int) -> Job | None:
     return element_of(array, job_index(key))
 
 
-def job_of(state: "State", key: int) -> Job:
+def job_of(state: Seen, key: int) -> Job:
     """The job or element of that key; KeyError where there is none."""
     job = found_job(state, key)
     if job is None:
@@ -48,29 +70,26 @@ def job_of(state: "State", key: int) -> Job:
     return job
 
 
-def jobs_of_array(state: "State", number: int, runs: Runs = ()) -> Iterator[Job]:
+def jobs_of_array(state: Seen, number: int, runs: Runs = ()) -> Iterator[Job]:
     """Elements that are jobs of their own, ascending; with runs only those inside."""
     keys = sorted(state.index.elements.keys.get(number, ()))
     for key in keys:
-        index = job_index(key)
-        if not runs or any(
-            first <= index <= last and not (index - first) % step for first, last, step in runs
-        ):
+        if not runs or has_index(runs, job_index(key)):
             yield state.jobs[key]
 
 
-def running_of(state: "State", number: int) -> int:
+def running_of(state: Seen, number: int) -> int:
     """How many elements count toward the slot limit now."""
     states = state.index.elements.states.get(number, {})
     return sum(states.get(one, 0) for one in RUNNING)
 
 
-def room_of(state: "State", array: Array) -> int | None:
+def room_of(state: Seen, array: Array) -> int | None:
     """How many more elements may run; None where there is no limit."""
     return max(0, array.limit - running_of(state, array.number)) if array.limit else None
 
 
-def tally_of(state: "State", number: int) -> dict[str, int]:
+def tally_of(state: Seen, number: int) -> dict[str, int]:
     """How many elements are in each state of a job, exactly."""
     array = state.arrays[number]
     found = dict(state.index.elements.states.get(number, {}))
@@ -81,7 +100,7 @@ def tally_of(state: "State", number: int) -> dict[str, int]:
     return found
 
 
-def is_over(state: "State", number: int) -> bool:
+def is_over(state: Seen, number: int) -> bool:
     """Whether every element of an array has ended."""
     array = state.arrays[number]
     if array.count(PENDING) or array.count(HELD):
@@ -89,6 +108,14 @@ def is_over(state: "State", number: int) -> bool:
     return ENDED_JOB.issuperset(state.index.elements.states.get(number, {}))
 
 
-def is_done(state: "State", number: int) -> bool:
+def is_done(state: Seen, number: int) -> bool:
     """Whether every element of an array ended well."""
     return set(tally_of(state, number)) <= {"DONE"}
+
+
+def exit_code_of(state: Seen, number: int) -> int:
+    """The code of an array: that of the first element that has one that is not 0, else 0."""
+    jobs = jobs_of_array(state, number)
+    return state.arrays[number].exit_code or next(
+        (code for job in jobs if (code := exit_code(job.exit))), 0
+    )
