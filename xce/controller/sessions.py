@@ -16,6 +16,7 @@ from xce.controller.core.decide import Outcome, decide
 from xce.controller.core.depending.judge import pend_reason
 from xce.controller.core.fold.apply import apply
 from xce.controller.core.fold.state import State
+from xce.controller.core.time.policies import sees_all
 from xce.controller.core.view import Viewer
 from xce.controller.step import Step
 from xce.model.actor import CONTROLLER
@@ -44,6 +45,7 @@ class Work(Struct):
     tick_lsn: int
     planned: int = 0
     stale: int = 0
+    reserved: int = 0
 
 
 class Sessions:
@@ -79,7 +81,8 @@ class Sessions:
         self._seen = (index.freed, index.waits)
         self._backoff_due = False
         self._looked_us = now_us
-        known = self._reasons if self._reasons_freed == index.freed else {}
+        same = self._reasons_freed == index.freed and not sees_all(self._state.config)
+        known = self._reasons if same else {}
         snapshot = self._viewer.snapshot(now_us, known)
         state, run = self._state, SessionRun(snapshot)
         lsns = (state.config_lsn, state.last("tick_lsn"))
@@ -93,7 +96,8 @@ class Sessions:
         """The plan as commands of at most 256 groups."""
         plan = work.run.plan
         self._keep_reasons(plan, work)
-        for number, first in enumerate(range(0, len(plan.placements), SLICE_GROUPS)):
+        firsts = range(0, len(plan.placements), SLICE_GROUPS) or range(bool(plan.reserves))
+        for number, first in enumerate(firsts):
             yield CommitPlan(
                 actor=CONTROLLER,
                 session=plan.session,
@@ -104,6 +108,7 @@ class Sessions:
                 digest=plan.digest,
                 placements=plan.placements[first : first + SLICE_GROUPS],
                 tick_lsn=work.tick_lsn,
+                reserves=plan.reserves if number == len(firsts) - 1 else (),
             )
 
     def committed(self, work: Work, done: Step) -> None:
@@ -111,13 +116,14 @@ class Sessions:
         for answer in done.answers:
             if isinstance(answer, Outcome):
                 work.planned += answer.body.get("planned", 0)
+                work.reserved += answer.body.get("reserved", 0)
                 work.stale += len(answer.body.get("stale", ()))
 
     def end(self, work: Work) -> Command | None:
         """The session's last word, None when it changed nothing."""
         if work.stale:
             self._backoff_due = True
-        if not work.planned:
+        if not work.planned and not work.reserved:
             return None
         return EndSession(
             actor=CONTROLLER,

@@ -15,7 +15,8 @@ class Start(Struct, frozen=True, gc=False, kw_only=True):
     `waves` the number of waves; `ended` counts launches that are over, `begun` those that
     were let go, `role_tally` per role those (or the members) that met the role's readiness.
     `stop_after_us` > 0: its hosts' supervisors stop it that long after they were last answered,
-    and kill it `kill_grace_us` later; both are fixed when it is planned."""
+    and kill it `kill_grace_us` later; both are fixed when it is planned.
+    `must_end_us` is when it has to be over since its place is reserved from then; 0 is never."""
 
     number: int
     group: int
@@ -40,6 +41,7 @@ class Start(Struct, frozen=True, gc=False, kw_only=True):
     reason: str = ""
     stop_after_us: int = 0
     kill_grace_us: int = 0
+    must_end_us: int = 0
 
 
 class Allocation(Struct, frozen=True, gc=False, kw_only=True):

@@ -166,18 +166,3 @@ def _refused(what: str, text: str, offset: int, column: int, expected: str) -> U
         found=found[:NUMBER_CHARACTERS_MAX],
         expected=expected,
     )
-
-
-def moment_text(at_us: int) -> str:
-    """A moment since 1970 as people read it, in UTC: `2026-11-30 07:25:00Z`."""
-    days, second = divmod(at_us // 1_000_000, 86_400)
-    # Days are counted from the first of March of year 0, so that a leap day is the last of its
-    # year; 400 years have 146,097 days, and five months from March on have 153.
-    era, day = divmod(days + 719_468, 146_097)
-    year = (day - day // 1_460 + day // 36_524 - day // 146_096) // 365
-    day -= 365 * year + year // 4 - year // 100
-    month = (5 * day + 2) // 153
-    day -= (153 * month + 2) // 5
-    month, year = (month + 2) % 12 + 1, year + era * 400 + (month >= 10)
-    clock = f"{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}"
-    return f"{year:04}-{month:02}-{day + 1:02} {clock}Z"

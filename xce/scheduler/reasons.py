@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from xce.model.resources import BUILT_IN, BYTES
-from xce.model.units import format_size, moment_text
+from xce.model.units import format_moment, format_size
 
 HAS_ROOM = "has room"
 """The cause under which hosts are counted that could take one member."""
@@ -343,8 +343,8 @@ def sentence(why: PendReason) -> str:
         role=why.role or "job",
         detail=why.detail,
         most=most,
-        until=f" until {moment_text(why.until_us)}" if why.until_us else "",
-        at=f", at {moment_text(why.until_us)}" if why.until_us else "",
+        until=f" until {format_moment(why.until_us)}" if why.until_us else "",
+        at=f", at {format_moment(why.until_us)}" if why.until_us else "",
     )
 
 

@@ -93,7 +93,7 @@ class Play:
             self.holds.append(
                 Hold(
                     number=number, group=reserve.group, job=reserve.job, who=label,
-                    order=asks[label].order, queue=asks[label].queue, from_us=reserve.from_us,
+                    queue=asks[label].queue, from_us=reserve.from_us,
                     end_us=reserve.end_us, shares=reserve.shares,
                 )
             )  # fmt: skip

@@ -18,6 +18,7 @@ from xce.model.host import HostFacts
 from xce.model.job import Exit, Spec
 from xce.model.waiting.array import Runs
 from xce.scheduler.plan import Placement
+from xce.scheduler.time.terms import Reserve
 
 
 class Rejection(Struct, frozen=True, gc=False, kw_only=True):
@@ -214,7 +215,8 @@ class TimerDue(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class CommitPlan(Struct, frozen=True, gc=False, kw_only=True):
-    """A slice of a session's plan: at most 256 groups, re-checked, all or nothing per group.
+    """A slice of a session's plan: at most 256 groups, re-checked, all or nothing per group; the
+    last one says what is reserved.
     `config_lsn` is the configuration that the session saw."""
 
     actor: Actor
@@ -226,6 +228,7 @@ class CommitPlan(Struct, frozen=True, gc=False, kw_only=True):
     digest: str
     placements: tuple[Placement, ...]
     tick_lsn: int = 0
+    reserves: tuple[Reserve, ...] = ()
 
 
 class EndSession(Struct, frozen=True, gc=False, kw_only=True):

@@ -25,6 +25,7 @@ from xce.controller.core.depending.latch import latch
 from xce.controller.core.fold.state import State
 from xce.controller.core.life.draft import Draft
 from xce.controller.core.resources.decide import add_pool, add_type, remove_resource, take_tick
+from xce.controller.core.time.reservations import settle_reservations
 from xce.model.actor import SYSTEM
 from xce.model.records import Record
 
@@ -116,6 +117,7 @@ def _decided(state: State, command: c.Command, now_us: int) -> Outcome | c.Rejec
     if isinstance(result, c.Rejection):
         return result
     latch(draft)
+    settle_reservations(draft)
     body, blobs = result
     return Outcome(records=tuple(draft.close()), blobs=blobs, body=body)
 

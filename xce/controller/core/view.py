@@ -5,6 +5,7 @@ when the inventory changed; the rest is folded from the holdings at this lsn.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from msgspec import structs
@@ -15,8 +16,12 @@ from xce.controller.core.fold.state import State
 from xce.controller.core.queueing import fairness
 from xce.controller.core.resources.lending import exclusive_use, lent
 from xce.controller.core.resources.pools import free_of, pools_of, total_of
+from xce.controller.core.time.ends import endings
+from xce.controller.core.time.policies import time_policies
+from xce.controller.core.time.reservations import holds
+from xce.controller.core.time.watch import length_us
 from xce.model.config import PoolConfig
-from xce.model.group import Group
+from xce.model.group import Group, GroupSpec
 from xce.model.host import Host
 from xce.model.job import Job
 from xce.model.resources import site_types
@@ -34,6 +39,7 @@ from xce.scheduler.snapshot import (
     Snapshot,
     free_ranges,
 )
+from xce.scheduler.time.terms import NONE
 
 ASKS_MAX = 10_000
 _UNUSABLE = {
@@ -117,7 +123,19 @@ class Viewer:
             observed=self._told(table),
             pools=self._pool_columns,
             accounts=fairness.accounts(state, shared, now_us),
+            **self._time(now_us),
         )
+
+    def _time(self, now_us: int) -> dict[str, Any]:
+        """Who ends when and what is reserved; nobody asks for ends where nothing is."""
+        state = self._state
+        policies = time_policies(state.config)
+        counts = state.tables["reservation"] or any(one.policy != NONE for one in policies.values())
+        return {
+            "ends": endings(state, now_us) if counts else (),
+            "holds": holds(state),
+            "time_policies": policies,
+        }
 
     def _inactive(self, asks: tuple[Ask, ...]) -> tuple[str, ...]:
         """Queues that dispatch nothing: inactive ones, and those that the configuration lost."""
@@ -257,7 +275,7 @@ class Viewer:
         place = self._state.index.ordering.of_job(job)
         return Ask(
             order=place.key, class_key=class_key, queue=job.queue,
-            owner=job.owner, roles=(role,), pending_us=job.pending_us,
+            owner=job.owner, roles=(role,), pending_us=job.pending_us, length_us=length_us(spec),
             account=place.account, fixed=place.fixed, avoid=job.avoid,
         )  # fmt: skip
 
@@ -282,9 +300,14 @@ class Viewer:
         return Ask(
             group=group.number, order=place.key, class_key=class_key,
             queue=group.queue, owner=group.owner, roles=tuple(roles), topology=spec.topology,
-            claims=spec.claims, pending_us=group.pending_us,
+            claims=spec.claims, pending_us=group.pending_us, length_us=self._length_us(spec),
             account=place.account, fixed=place.fixed,
         )  # fmt: skip
+
+    def _length_us(self, spec: GroupSpec) -> int:
+        """The longest of a gang's roles; 0 where one of them has no limit."""
+        lengths = [length_us(self._state.specs[role.member_spec]) for role in spec.roles]
+        return max(lengths, default=0) if all(lengths) else 0
 
 
 def slots_asked(ask: Ask) -> int:

@@ -6,6 +6,7 @@ of dependencies, `fencing.py` the hook that is asked about silent hosts, `site.p
 field that has a default folds old logs.
 """
 
+from xce.model.config.backfill import BACKFILL_POLICIES, BackfillConfig
 from xce.model.config.dependencies import DependencyConfig
 from xce.model.config.fencing import FencingConfig
 from xce.model.config.queue import ApplicationConfig, QueueConfig
@@ -15,7 +16,9 @@ from xce.model.config.timing import SECOND_US, RetryConfig, grown_us
 from xce.model.config.types import PoolConfig, TypeConfig
 
 __all__ = [
+    "BACKFILL_POLICIES",
     "SECOND_US",
+    "BackfillConfig",
     "ApplicationConfig",
     "Config",
     "DependencyConfig",

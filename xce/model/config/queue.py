@@ -5,6 +5,7 @@ from msgspec import Struct
 
 class QueueConfig(Struct, frozen=True, gc=False, kw_only=True):
     """A queue: larger priority goes first. `open` takes submissions, `active` dispatches.
+    `backfill` and `backfill_depth` are its own where the site's do not count for it.
     `reservation_ranges` is what its jobs may reserve (LSF: RESRSV_LIMIT), as it was written;
     `order` names policies (scheduler/policies.py), () is what the cluster says.
     Jobs run again on `requeue_exits` (LSF: REQUEUE_EXIT_VALUES), `requeues_max` times and then
@@ -21,6 +22,8 @@ class QueueConfig(Struct, frozen=True, gc=False, kw_only=True):
     requeue_exits: str = ""
     requeues_max: int = -1
     rerunnable: bool = False
+    backfill: str = ""
+    backfill_depth: int = 0
 
 
 class ApplicationConfig(Struct, frozen=True, gc=False, kw_only=True):

@@ -7,6 +7,7 @@ agents, not what the controller decides.
 
 from msgspec import Struct
 
+from xce.model.config.backfill import BackfillConfig
 from xce.model.config.dependencies import DependencyConfig
 from xce.model.config.fencing import FencingConfig
 from xce.model.config.queue import ApplicationConfig, QueueConfig
@@ -52,6 +53,7 @@ class Config(Struct, frozen=True, gc=False, kw_only=True):
     tick_interval_us: int = 5 * SECOND_US
     dependencies: DependencyConfig = DependencyConfig()
     fencing: FencingConfig = FencingConfig()
+    backfill: BackfillConfig = BackfillConfig()
 
     def queue(self, name: str) -> QueueConfig | None:
         """The queue of that name."""

@@ -33,7 +33,13 @@ from xce.model.records.log import (
     TickOf,
     Truncated,
 )
-from xce.model.records.session import Planned, PlannedGroup, SessionEnded
+from xce.model.records.session import (
+    Planned,
+    PlannedGroup,
+    ReservationEnded,
+    ReservationSet,
+    SessionEnded,
+)
 from xce.model.records.starts import (
     AttachmentReported,
     BarrierPassed,
@@ -70,6 +76,8 @@ __all__ = [
     "KillAsked",
     "PlannedGroup",
     "Planned",
+    "ReservationSet",
+    "ReservationEnded",
     "SessionEnded",
     "LaunchArmed",
     "AttachmentReported",

@@ -2,12 +2,13 @@
 
 from msgspec import Struct
 
-from xce.model.placing import AttachmentPlan, ClaimPlan, LaunchPlan, MemberPlan
+from xce.model.placing import AttachmentPlan, ClaimPlan, LaunchPlan, MemberPlan, Share
 from xce.model.records.form import Body
 
 
 class PlannedGroup(Struct, frozen=True, gc=False, kw_only=True):
-    """One group's (or plain job's) place in a plan, all of it or nothing."""
+    """One group's (or plain job's) place in a plan, all of it or nothing. `must_end_us` is when
+    it has to be over because its place is reserved from then on; 0 is never."""
 
     start: int
     group: int
@@ -17,6 +18,7 @@ class PlannedGroup(Struct, frozen=True, gc=False, kw_only=True):
     claims: tuple[ClaimPlan, ...] = ()
     attachments: tuple[AttachmentPlan, ...] = ()
     launches: tuple[LaunchPlan, ...] = ()
+    must_end_us: int = 0
 
 
 class Planned(Body, frozen=True, gc=False, kw_only=True):
@@ -31,6 +33,33 @@ class Planned(Body, frozen=True, gc=False, kw_only=True):
     decision: int
     digest: str
     groups: tuple[PlannedGroup, ...]
+
+
+class ReservationSet(Body, frozen=True, gc=False, kw_only=True):
+    """Something is kept for somebody from a moment on, or is so from another moment (`before_us`,
+    0 for a new one) than was said, for a `cause`. `until_us` is the deadline."""
+
+    reservation: int
+    kind: str
+    group: int = 0
+    job: int = 0
+    name: str = ""
+    owner: int = -1
+    from_us: int
+    until_us: int
+    end_us: int
+    shares: tuple[Share, ...]
+    cause: str = ""
+    before_us: int = 0
+    slips: int = 0
+    session: int = 0
+
+
+class ReservationEnded(Body, frozen=True, gc=False, kw_only=True):
+    """A reservation is over. `why`: used, holder_gone, deadline or removed."""
+
+    reservation: int
+    why: str
 
 
 class SessionEnded(Body, frozen=True, gc=False, kw_only=True):

@@ -25,8 +25,10 @@ from xce.scheduler.time.reserve import Start, Starts
 from xce.scheduler.time.terms import (
     BACKFILL,
     FOREVER_US,
+    JITTER_US,
     NONE,
     PREEMPT,
+    SLACK_US,
     STRICT,
     Hold,
     Reserve,
@@ -53,7 +55,7 @@ class Backfill:
         self._key: tuple[object, ...] = ()
         self._blocked: dict[str, str] = {}
         self._looked: dict[str, int] = {}
-        self._tried: dict[str, int] = {}
+        self._ahead = self._unseen()
         self._full: dict[str, None] = {}
 
     @property
@@ -136,46 +138,52 @@ class Backfill:
         policy = self.policy(ask)
         self._blocked.setdefault(policy.scope, ask.label)
         own = self._mine.get(_holder(ask)) if self._mine else None
-        if own is not None and own.kind != BACKFILL:
-            return 0
         if own is None and not self._deserves(ask, policy):
+            return 0
+        if own is None or own.kind == BACKFILL:
+            self._ahead[policy.scope] = self._ahead.get(policy.scope, 0) + 1
+        if own is not None and (own.kind != BACKFILL or self._is_due(own)):
             return 0
         self._lift()
         start = self.starts.earliest(ask, own.number if own is not None else 0)
         if start is not None:
             self._reserve(ask, own, start)
-        elif own is None:
-            self._tried[policy.scope] = self._tried.get(policy.scope, 0) + 1
         steps, self.starts.steps = self.starts.steps, 0
         return steps
 
+    def _is_due(self, own: Hold) -> bool:
+        """Whether it was to begin just now: ends are on their way, or it will soon be moved."""
+        return own.from_us <= self.book.now_us < own.from_us + SLACK_US
+
     def _deserves(self, ask: Ask, policy: TimePolicy) -> bool:
-        """Whether fewer than `depth` asks of the scope before it have reservations."""
+        """Whether fewer than `depth` blocked asks of the scope came before it."""
         if policy.scope in self._full or policy.policy in (NONE, STRICT):
             return False
-        before = self._tried.get(policy.scope, 0) + sum(
-            hold.kind == BACKFILL and hold.order < ask.order and self._scope(hold) == policy.scope
-            for hold in self.book.holds.values()
-        )
-        if before >= policy.depth:
+        if self._ahead.get(policy.scope, 0) >= policy.depth:
             self._full[policy.scope] = None
-        return before < policy.depth
+            return False
+        return True
 
-    def _scope(self, hold: Hold) -> str:
-        return (self._policies.get(hold.queue) or self._policies.get("", OFF)).scope
+    def _unseen(self) -> dict[str, int]:
+        """How many reservations a scope has for work that this session does not see."""
+        found: dict[str, int] = {}
+        seen = set(map(_holder, self._work.snapshot.pending)) if self._mine else set()
+        for hold in self._mine.values():
+            if hold.kind == BACKFILL and hold.holder not in seen:
+                scope = (self._policies.get(hold.queue) or self._policies.get("", OFF)).scope
+                found[scope] = found.get(scope, 0) + 1
+        return found
 
     def _reserve(self, ask: Ask, own: Hold | None, start: Start) -> None:
         cause = ""
         if own is not None:
-            if start.at_us == own.from_us and self.starts.stands(ask, own):
-                return
-            if start.at_us > own.from_us and self.starts.stands(ask, own):
+            if start.at_us >= own.from_us - JITTER_US and self.starts.stands(ask, own):
                 return
             cause = self._cause(own, start)
         number = own.number if own is not None else -1 - len(self.reserves)
         group, job = _holder(ask)
         hold = Hold(
-            number=number, group=group, job=job, who=ask.label, order=ask.order, queue=ask.queue,
+            number=number, group=group, job=job, who=ask.label, queue=ask.queue,
             from_us=start.at_us, end_us=start.end_us, shares=start.shares,
         )  # fmt: skip
         self.book.reserve(hold)

@@ -17,7 +17,7 @@ from xce.scheduler.candidates import Workspace
 from xce.scheduler.fit.processors import CPU
 from xce.scheduler.ledger import Ledger, Taking
 from xce.scheduler.snapshot import Column, HostTable, Ranges, Snapshot
-from xce.scheduler.time.terms import FOREVER_US, Hold
+from xce.scheduler.time.terms import FOREVER_US, JITTER_US, Hold
 
 Place = tuple[str, int]
 Places = dict[Place, int]
@@ -145,7 +145,8 @@ class Book:
                 touching.setdefault(place, []).append((begin, hold.end_us, amount))
         for place, uses in touching.items():
             most = max(
-                sum(n for low, high, n in uses if low <= at < high) - self.freed(place, from_us, at)
+                sum(n for low, high, n in uses if low <= at < high)
+                - self.freed(place, from_us, at + JITTER_US)
                 for at, _, _ in uses
             )
             if most > 0:

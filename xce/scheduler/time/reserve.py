@@ -13,7 +13,7 @@ from xce.scheduler.candidates import Workspace
 from xce.scheduler.snapshot import Ask
 from xce.scheduler.time.attempt import Found, attempt
 from xce.scheduler.time.book import Book
-from xce.scheduler.time.terms import FOREVER_US, Hold
+from xce.scheduler.time.terms import FOREVER_US, JITTER_US, Hold
 
 PROBES_MAX = 200
 
@@ -56,7 +56,7 @@ class Starts:
         """Whether what is reserved can be had when it was to begin."""
         book = self._book
         at_us = max(hold.from_us, book.now_us)
-        snapshot = book.later(at_us, self.until_us(ask, at_us), hold.number)
+        snapshot = book.later(at_us + JITTER_US, self.until_us(ask, at_us), hold.number)
         work = Workspace(snapshot)
         for taking in book.takings_of(hold.shares):
             if not work.usable[taking.host] or not work.ledger.holds(taking):

@@ -8,6 +8,10 @@ from msgspec import Struct
 from xce.model.placing import Holding, Share
 
 FOREVER_US = 1 << 62
+SLACK_US = 15_000_000
+"""How long after its moment a reservation stays as it is: what was to end is being ended."""
+JITTER_US = 999_999
+"""What ends so little after a moment counts as over by then: less than a second is no slip."""
 NONE, EASY, CONSERVATIVE, STRICT = "none", "easy", "conservative", "strict"
 POLICIES = (NONE, EASY, CONSERVATIVE, STRICT)
 BACKFILL, ADVANCE, PREEMPT = "backfill", "advance", "preempt"
@@ -24,15 +28,13 @@ class Ending(Struct, frozen=True, gc=False, kw_only=True):
 
 class Hold(Struct, frozen=True, gc=False, kw_only=True):
     """A reservation as a session sees it: `shares` are kept for its holder from `from_us` until
-    `end_us`, when the holder is expected to be done with them. `order` is the holder's place in
-    the order of what waits (empty where it is no pending work)."""
+    `end_us`, when the holder is expected to be done with them."""
 
     number: int
     kind: str = BACKFILL
     group: int = 0
     job: int = 0
     who: str
-    order: tuple[int, ...] = ()
     queue: str = ""
     from_us: int
     end_us: int = FOREVER_US

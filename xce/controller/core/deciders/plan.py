@@ -27,6 +27,7 @@ from xce.controller.core.resources.pools import (
     pooled_share,
     pools_of,
 )
+from xce.controller.core.time.reservations import write_reserves
 from xce.model.config import Config, PoolConfig
 from xce.model.group import GroupSpec
 from xce.model.ids import claim_text, group_text, job_index, job_number, job_text
@@ -78,7 +79,8 @@ def commit_plan(draft: Draft, command: c.CommitPlan) -> c.Rejection | Answer:
         else:
             stale.append(_label(placement))
     if not accepted:
-        return {"planned": 0, "stale": stale}, {}
+        reserved = write_reserves(draft, command.session, command.reserves)
+        return {"planned": 0, "stale": stale, "reserved": reserved}, {}
     numbers = Numbers(state)
     groups = tuple(_number(draft, numbers, placement) for placement in accepted)
     facts = Planned(
@@ -96,7 +98,8 @@ def commit_plan(draft: Draft, command: c.CommitPlan) -> c.Rejection | Answer:
     single_out(draft, (placement.job for placement in accepted))
     for group in groups:
         _begin(draft, group)
-    return {"planned": len(groups), "stale": stale}, {}
+    reserved = write_reserves(draft, command.session, command.reserves)
+    return {"planned": len(groups), "stale": stale, "reserved": reserved}, {}
 
 
 def _label(placement: Placement) -> str:
@@ -246,6 +249,7 @@ def _number(draft: Draft, numbers: Numbers, placement: Placement) -> PlannedGrou
         claims=tuple(claims),
         attachments=tuple(attachments),
         launches=_launches(state, numbers, members, spec),
+        must_end_us=placement.must_end_us,
     )
 
 

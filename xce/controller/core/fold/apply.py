@@ -20,6 +20,7 @@ from xce.model.job import Job
 from xce.model.placing import ClaimPlan, LaunchPlan, MemberPlan
 from xce.model.start import Allocation, Attachment, Claim, Launch, Start
 from xce.model.waiting.array import JOB, Array, Runs, element_of, filled, moved
+from xce.model.waiting.reservation import Reservation
 from xce.model.waiting.share import Share
 
 ELEMENT = "element"
@@ -196,6 +197,7 @@ def _start(state: State, record: r.Record, planned: r.PlannedGroup) -> None:
         opened_us=record.at_us,
         deadline_us=planned.deadline_us,
         waves=1 + max((launch.wave for launch in planned.launches), default=0),
+        must_end_us=planned.must_end_us,
     )
     _count(state, "start", planned.start)
     _put(state, "start", planned.start, start)
@@ -357,6 +359,29 @@ def _observe(state: State, of: str, moves: Mapping[str, int | str | None]) -> No
         state.put("observed", of, Observed(of=of, values=kept) if kept else None)
 
 
+def _reservation(state: State, record: r.Record, body: r.ReservationSet) -> None:
+    made = Reservation(
+        number=body.reservation,
+        kind=body.kind,
+        group=body.group,
+        job=body.job,
+        name=body.name,
+        owner=body.owner,
+        from_us=body.from_us,
+        until_us=body.until_us,
+        end_us=body.end_us,
+        shares=body.shares,
+        cause=body.cause,
+        slips=body.slips,
+        set_us=record.at_us,
+        lsn=record.lsn,
+    )
+    _count(state, "reservation", body.reservation)
+    if body.session:
+        _count(state, "session", body.session)
+    _put(state, "reservation", body.reservation, made)
+
+
 _CREATE: dict[str, Callable[[State, r.Record, Any], None]] = {
     "LeaderStarted": _leader,
     "ConfigLoaded": _config,
@@ -365,4 +390,5 @@ _CREATE: dict[str, Callable[[State, r.Record, Any], None]] = {
     "Planned": _planned,
     "HostRegistered": _host,
     "Tick": _tick,
+    "ReservationSet": _reservation,
 }

@@ -7,7 +7,7 @@ invariant is a bug: the process must stop before it writes more.
 
 from collections.abc import Iterator
 
-from xce.controller.core.arrays.elements import is_over
+from xce.controller.core.arrays.elements import found_job, is_over
 from xce.controller.core.depending.judge import judge_job
 from xce.controller.core.depending.links import plain
 from xce.controller.core.fold.eligible import awaits_others
@@ -32,6 +32,7 @@ _COMPARED = (
     "unfit",
     "users",
     "elements",
+    "limited",
 )
 _STATES = {name: frozenset(row.name for row in one.states) for name, one in MACHINES.items()}
 
@@ -58,6 +59,7 @@ def _problems(state: State) -> Iterator[str]:
     yield from _arrays(state)
     yield from _groups(state)
     yield from _claims(state)
+    yield from _reservations(state)
 
 
 def _indexes(state: State) -> Iterator[str]:
@@ -220,3 +222,16 @@ def _still_used(state: State, start: int, job: int) -> bool:
         return False
     launches = (state.launches[one] for one in found.launches)
     return any(one.state in LIVE_LAUNCH and job in (0, one.job) for one in launches)
+
+
+def _reservations(state: State) -> Iterator[str]:
+    holders: dict[tuple[int, int], int | str] = {}
+    for number, one in sorted(state.tables["reservation"].items()):
+        if one.holder == (0, 0):
+            continue
+        found = state.groups.get(one.group) if one.group else found_job(state, one.job)
+        if found is None or found.state != "PENDING":
+            yield f"reservation {number} is for somebody who does not wait"
+        if one.holder in holders:
+            yield f"reservations {holders[one.holder]} and {number} are for the same"
+        holders[one.holder] = number

@@ -12,7 +12,17 @@ from msgspec import Struct, json
 from xce.controller.core.fold.state import TABLES, Key, State
 
 _NUMBERED = frozenset(
-    {"array", "job", "group", "start", "allocation", "launch", "claim", "attachment"}
+    {
+        "array",
+        "job",
+        "group",
+        "start",
+        "allocation",
+        "launch",
+        "claim",
+        "attachment",
+        "reservation",
+    }
 )
 _DECODERS = {what: json.Decoder(entity) for what, entity in TABLES.items()}
 _ENCODER = json.Encoder()

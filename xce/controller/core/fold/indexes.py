@@ -6,6 +6,7 @@ a host, who holds an instance, how much of a counter is used, which deadline com
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from xce.controller.core.arrays.counts import ElementCounts
@@ -19,6 +20,7 @@ from xce.controller.core.queueing.ordering import Ordering, same_place
 from xce.controller.core.queueing.usage import Usage
 from xce.controller.core.queueing.waiting import Waiting
 from xce.controller.core.resources.lending import delays_us, fall_times_us, is_watched
+from xce.controller.core.time.watch import note_job, note_reservation
 from xce.model.ids import job_index
 from xce.model.job import Job
 from xce.model.tables import ENDED_GROUP, ENDED_JOB, LIVE_ATTACHMENT, LIVE_LAUNCH
@@ -54,13 +56,14 @@ class Indexes(Holdings):
         self.starts_of: dict[int, dict[int, None]] = {}
         self.version: dict[str, int] = {}
         self.watched: dict[int, None] = {}
+        self.limited: dict[int, None] = {}
         self.backing_off: dict[tuple[str, int], None] = {}
         self.waits = 0
         self._trial: dict[str, int] | None = None
         self._before = (0, 0)
         self._later: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
         self.timers = Timers()
-        self._hooks = {
+        self._hooks: dict[str, Callable[[Any, Any, Any], None]] = {
             "job": self._job,
             "array": self._array,
             "group": self._group,
@@ -73,6 +76,7 @@ class Indexes(Holdings):
             "instance": self._instance,
             "setting": self._setting,
             "observed": self._observed,
+            "reservation": partial(note_reservation, self),
         }
 
     @property
@@ -117,7 +121,8 @@ class Indexes(Holdings):
             self.freed, self.waits = self._before
         self._later, self._touched = [], {}
 
-    def _timer(self, at_us: int, what: str, key: int) -> None:
+    def timer(self, at_us: int, what: str, key: int) -> None:
+        """Look at `key` again at `at_us`."""
         if self._trial is None:
             self.timers.set(at_us, what, key)
         else:
@@ -126,6 +131,7 @@ class Indexes(Holdings):
     # -- one hook per table --------------------------------------------------------------------
     def _job(self, key: Any, old: Any, new: Any) -> None:
         self._count_user(old, new)
+        note_job(self.limited, key, new, self._state.specs)
         for one, sign in ((old, -1), (new, 1)):
             if one is not None and one.state == "PENDING":
                 add(self.waiting_specs, one.spec, sign)
@@ -141,11 +147,11 @@ class Indexes(Holdings):
         self._back_off(("job", key), waits and new.not_before_us > 0)
         # Also when a held job is let go: its timer may have been lost with an earlier leader.
         if waits and new.not_before_us and not (waited and old.not_before_us == new.not_before_us):
-            self._timer(new.not_before_us, "backoff", key)
+            self.timer(new.not_before_us, "backoff", key)
         self._watch(key, old, new)
         due_us = limit_due_us(new, self._state.specs)
         if due_us and due_us != limit_due_us(old, self._state.specs):
-            self._timer(due_us, "limit", key)
+            self.timer(due_us, "limit", key)
         if job_index(key):
             self.elements.note(key, old, new)
         self.usage.refresh(key)
@@ -153,7 +159,7 @@ class Indexes(Holdings):
             self._delays(new.spec, new.pending_us, key)
         ended = new is not None and new.state in ENDED_JOB and new.group == 0
         if ended and (old is None or old.state != new.state):
-            self._timer(new.ended_us + self._state.config.clean_period_us, "retire_job", key)
+            self.timer(new.ended_us + self._state.config.clean_period_us, "retire_job", key)
 
     def _array(self, key: Any, old: Any, new: Any) -> None:
         """All elements that wait stand in the order as one; each is placed as if it were a job."""
@@ -170,10 +176,10 @@ class Indexes(Holdings):
             self.pending.put(self.ordering.of_job(new), self.class_of(new))
         self._back_off(("array", key), waits and new.not_before_us > 0)
         if waits and new.not_before_us and not (waited and old.not_before_us == new.not_before_us):
-            self._timer(new.not_before_us, "backoff", key)
+            self.timer(new.not_before_us, "backoff", key)
         spec = self._state.specs.get(new.spec) if new is not None and old is None else None
         if spec is not None and spec.terminate_us:
-            self._timer(spec.terminate_us, "limit", key)
+            self.timer(spec.terminate_us, "limit", key)
         if waits and not (stays and new.count(PENDING) <= old.count(PENDING)):
             self.waits += 1
         if waits and stays and old.limit != new.limit:
@@ -181,7 +187,7 @@ class Indexes(Holdings):
         if waits and not (waited and old.pending_us == new.pending_us):
             self._delays(new.spec, new.pending_us, key)
         if new is not None and new.ended_us and (old is None or old.ended_us != new.ended_us):
-            self._timer(new.ended_us + self._state.config.clean_period_us, "retire_array", key)
+            self.timer(new.ended_us + self._state.config.clean_period_us, "retire_array", key)
 
     def _watch(self, key: int, old: Any, new: Any) -> None:
         """Jobs whose reservations fall with time, or that keep others out of their units."""
@@ -192,13 +198,13 @@ class Indexes(Holdings):
         self.watched[key] = None
         if new.started_us and (old is None or old.started_us != new.started_us):
             for after_us in fall_times_us(spec.need):
-                self._timer(new.started_us + after_us, "reservation", key)
+                self.timer(new.started_us + after_us, "reservation", key)
 
     def _delays(self, spec: str, since_us: int, key: int) -> None:
         """Further alternatives of a requirement are tried once their delays are over."""
         found = self._state.specs.get(spec)
         for delay_us in delays_us(found.need) if found is not None else ():
-            self._timer(since_us + delay_us, "alternative", key)
+            self.timer(since_us + delay_us, "alternative", key)
 
     def _group(self, key: Any, old: Any, new: Any) -> None:
         self._count_user(old, new)
@@ -212,18 +218,18 @@ class Indexes(Holdings):
             self.pending.put(self.ordering.of_group(new), f"g{key}")
             self.waits += 1
             if new.not_before_us:
-                self._timer(new.not_before_us, "backoff", key)
+                self.timer(new.not_before_us, "backoff", key)
             spec = self._state.group_specs.get(new.spec)
             for role in spec.roles if spec is not None else ():
                 self._delays(role.member_spec, new.pending_us, -key)
             if spec is not None and spec.placement_timeout_us:
-                self._timer(new.pending_us + spec.placement_timeout_us, "placement", key)
+                self.timer(new.pending_us + spec.placement_timeout_us, "placement", key)
         if new is None:
             return
         if new.window_until_us and (old is None or old.window_until_us != new.window_until_us):
-            self._timer(new.window_until_us, "window", key)
+            self.timer(new.window_until_us, "window", key)
         if new.state in ENDED_GROUP and (old is None or old.state != new.state):
-            self._timer(new.ended_us + self._state.config.clean_period_us, "retire_group", key)
+            self.timer(new.ended_us + self._state.config.clean_period_us, "retire_group", key)
 
     def _start(self, key: Any, old: Any, new: Any) -> None:
         if old is None:
@@ -238,13 +244,13 @@ class Indexes(Holdings):
                     del self.starts_of[job]
             return
         if new.state == "OPEN" and (old is None or old.state != "OPEN"):
-            self._timer(new.deadline_us, "start", key)
+            self.timer(new.deadline_us, "start", key)
         moved = old is None or old.wave != new.wave
         if new.state == "PASSED" and moved:
             group = self._state.groups.get(new.group)
             spec = self._state.group_specs.get(group.spec) if group else None
             if spec is not None:
-                self._timer(new.wave_opened_us + spec.ready_timeout_us, "wave", key)
+                self.timer(new.wave_opened_us + spec.ready_timeout_us, "wave", key)
 
     def _launch(self, key: Any, old: Any, new: Any) -> None:
         host = (new or old).host
@@ -271,11 +277,11 @@ class Indexes(Holdings):
         group = self._state.groups.get(found.group)
         if group is not None:
             if group.state in ENDED_GROUP:
-                self._timer(group.ended_us + clean_us, "retire_group", group.number)
+                self.timer(group.ended_us + clean_us, "retire_group", group.number)
             return
         for job in (self._state.jobs.get(key) for key in found.members):
             if job is not None and job.state in ENDED_JOB:
-                self._timer(job.ended_us + clean_us, "retire_job", job.key)
+                self.timer(job.ended_us + clean_us, "retire_job", job.key)
 
     def _retire_late_ref(self, ref: int) -> None:
         """Nobody waits for an ended job or gang any more: its time to retire may have passed."""
@@ -285,7 +291,7 @@ class Indexes(Holdings):
         if over is not None and over.state in ENDED_JOB:
             what = "retire_job" if group is None else "retire_group"
             key = ref if group is None else group.number
-            self._timer(over.ended_us + self._state.config.clean_period_us, what, key)
+            self.timer(over.ended_us + self._state.config.clean_period_us, what, key)
 
     def _allocation(self, key: Any, old: Any, new: Any) -> None:
         self.usage.refresh((new or old).job)

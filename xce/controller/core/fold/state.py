@@ -17,6 +17,7 @@ from msgspec import Struct, json
 
 from xce.controller.core.fold.indexes import Indexes
 from xce.controller.core.fold.tables import TABLES, Counter, Key, Setting, Tables
+from xce.controller.core.time.watch import length_us
 from xce.model.config import Config
 from xce.model.group import Group, GroupSpec
 from xce.model.job import Spec
@@ -76,7 +77,7 @@ class State(Tables):
         found = self._placing.get(spec)
         if found is None:
             own = self.specs[spec]
-            asked = (own.need, own.tasks, own.run, own.topology, own.claims)
+            asked = (own.need, own.tasks, own.run, own.topology, own.claims, length_us(own))
             counted = (own.project, own.user_group)
             found = blake2b(json.encode((asked, counted)), digest_size=8).hexdigest()
             self._placing[spec] = found

@@ -10,6 +10,7 @@ from xce.model.host import Host, Instance, Observed
 from xce.model.job import Job
 from xce.model.start import Allocation, Attachment, Claim, Launch, Start
 from xce.model.waiting.array import Array
+from xce.model.waiting.reservation import Reservation
 from xce.model.waiting.share import Share
 
 Key = int | str
@@ -46,6 +47,7 @@ TABLES: dict[str, type[Struct]] = {
     "attachment": Attachment,
     "observed": Observed,
     "share": Share,
+    "reservation": Reservation,
 }
 
 

@@ -42,7 +42,18 @@ def order_of_launch(state: State, number: int) -> LaunchOrder:
         stop_reason=launch.stop_reason,
         signals=launch.signals,
         run_limit_us=spec.run_limit_us if spec is not None else -1,
-        terminate_us=spec.terminate_us if spec is not None else -1,
+        terminate_us=_over_us(state, launch, spec) if spec is not None else -1,
+    )
+
+
+def _over_us(state: State, launch: Launch, spec: Spec) -> int:
+    """The moment at which the host ends it: its termination time, or sooner where its place is
+    reserved from then on; 0 is never."""
+    must_end_us = state.starts[launch.start].must_end_us
+    return (
+        min(one for one in (must_end_us, spec.terminate_us) if one)
+        if must_end_us
+        else (spec.terminate_us)
     )
 
 
@@ -125,7 +136,7 @@ def task_of(state: State, launch: Launch) -> Task:
         first_rank=launch.first_rank,
         mem_bytes=_mem_bytes(state, launch),
         run_limit_us=spec.run_limit_us,
-        terminate_us=spec.terminate_us,
+        terminate_us=_over_us(state, launch, spec),
         ready_port=_ready_port(state, launch, job),
         kill_grace_us=start.kill_grace_us or state.config.kill_grace_us,
         lease_us=start.stop_after_us,

@@ -1,0 +1,70 @@
+"""Who is expected to end when: what the session's view says of running work.
+
+A job with a run limit (or an estimate of its user) is expected to be over when that has passed
+since it was let go; one that prepares yet, when it has passed from now on. What was to be over
+and is not is expected soon, ever later the longer it is overdue, so that an obstinate process
+moves reservations a few times and not with every session. What a gang's claims hold ends with the
+last of its members. Work without a limit is not among the endings at all.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from xce.controller.core.fold.state import State
+from xce.controller.core.time.watch import length_us
+from xce.model.config import SECOND_US
+from xce.model.ids import group_text, job_text
+from xce.model.job import Job
+from xce.scheduler.time.terms import FOREVER_US, Ending, share_of
+
+
+def end_us(state: State, job: Job, now_us: int) -> int:
+    """When a job with an allocation is expected to be over; FOREVER_US where nobody knows."""
+    spec = state.specs[job.spec]
+    length = length_us(spec)
+    over_us = (job.started_us or now_us) + length if length else FOREVER_US
+    over_us = min(over_us, spec.terminate_us or FOREVER_US)
+    if over_us == FOREVER_US:
+        return FOREVER_US
+    return over_us if over_us > now_us else now_us + max(SECOND_US, now_us - over_us)
+
+
+def endings(state: State, now_us: int) -> tuple[Ending, ...]:
+    """All endings that can be expected, by job; behind them those of claims of several jobs."""
+    found: list[Ending] = []
+    shared: dict[int, int] = {}
+    for key in sorted(state.index.limited):
+        job = state.jobs[key]
+        at_us = end_us(state, job, now_us)
+        allocation = state.allocations.get(job.allocation)
+        shares = list(allocation.shares) if allocation is not None else []
+        start = state.starts.get(job.start)
+        for number in start.claims if start is not None else ():
+            claim = state.claims[number]
+            if claim.job == key:
+                shares.extend(share_of(holding) for holding in claim.holdings)
+            elif not claim.job:
+                shared[number] = job.start
+        if shares:
+            found.append(Ending(end_us=at_us, who=_who(job), shares=tuple(shares)))
+    found.extend(_of_claims(state, shared, now_us))
+    return tuple(found)
+
+
+def _of_claims(state: State, shared: dict[int, int], now_us: int) -> Iterator[Ending]:
+    for number, start in sorted(shared.items()):
+        claim = state.claims[number]
+        members = [state.jobs[key] for key in state.starts[start].members]
+        last_us = latest_us(state, members, now_us)
+        if last_us < FOREVER_US and claim.holdings:
+            shares = tuple(share_of(holding) for holding in claim.holdings)
+            yield Ending(end_us=last_us, who=_who(members[0]), shares=shares)
+
+
+def latest_us(state: State, jobs: Sequence[Job], now_us: int) -> int:
+    """When the last of some jobs is expected to be over."""
+    live = (job for job in jobs if job.allocation in state.allocations)
+    return max((end_us(state, job, now_us) for job in live), default=now_us + SECOND_US)
+
+
+def _who(job: Job) -> str:
+    return group_text(job.group) if job.group else job_text(job.key)
