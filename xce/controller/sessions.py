@@ -155,7 +155,7 @@ class Sessions:
             return None
         if isinstance(job, Job) and job.group:
             return self._reasons.get(f"g{job.group}")
-        if isinstance(job, Job) and (why := pend_reason(state, job)):
+        if why := pend_reason(state, job):
             return why
         if job.not_before_us > self._looked_us and self._begins(job):
             return reason(Code.BEGIN_TIME, detail=format_moment(job.not_before_us))

@@ -10,6 +10,7 @@ from tests.kit.words import ANNA, BERT, BOSS, OPS, job, settings
 from tests.kit.world import World
 from xce.controller.core import commands as c
 from xce.model.config import SECOND_US, DependencyConfig
+from xce.model.ids import job_text
 from xce.model.records import DependencyLatched
 
 END = settings(dependencies=DependencyConfig(impossible="end"))
@@ -22,7 +23,7 @@ def refused(world: World, command: c.SubmitJob) -> c.Rejection:
 
 
 def why(world: World, key: int) -> str:
-    found = world.sessions.reason_for(str(key))
+    found = world.sessions.reason_for(job_text(key))
     return found.text() if found is not None else ""
 
 
@@ -253,9 +254,9 @@ def test_what_is_latched_survives_restarts_cuts_and_the_parents_return() -> None
     assert world.state.jobs[second].after_latched == (0,)
     # As if the first were run again: what it did once counts.
     world.state.put("job", first, structs.replace(world.state.jobs[first], state="PENDING"))
-    from xce.controller.core.depending.judge import judge_job
+    from xce.controller.core.depending.judge import judge_waiter
 
-    parts = judge_job(world.state, world.state.jobs[second]).parts
+    parts = judge_waiter(world.state, world.state.jobs[second]).parts
     assert [part.verdict for part in parts] == ["holds", "waits"]
 
 

@@ -34,7 +34,8 @@ class Array(Struct, frozen=True, gc=False, kw_only=True):
     `step` that of the first range; `limit` how many elements may run at once (0: all). `tally`
     counts the elements by letter, in the order of COUNTED. `exit_code` is that of the first
     element that left the state with one that is not 0; `killed_by` who last killed elements that
-    waited; `ended_us` when the last element ended, 0 while one has not."""
+    waited; `ended_us` when the last element ended, 0 while one has not. `after` and what follows
+    it is the dependency of all elements, as of a job."""
 
     number: int
     spec: str
@@ -55,6 +56,10 @@ class Array(Struct, frozen=True, gc=False, kw_only=True):
     killed_by: str = ""
     ended_us: int = 0
     position: int = 0
+    after: str = ""
+    after_ids: str = ""
+    after_latched: tuple[int, ...] = ()
+    after_met_us: int = 0
 
     def count(self, letter: str) -> int:
         """How many elements have the letter."""
@@ -219,4 +224,8 @@ def element_of(array: Array, index: int) -> Job:
         name=f"{array.name}[{index}]",
         pending_us=array.pending_us,
         not_before_us=array.not_before_us,
+        after=array.after,
+        after_ids=array.after_ids,
+        after_latched=array.after_latched,
+        after_met_us=array.after_met_us,
     )

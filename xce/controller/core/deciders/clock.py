@@ -176,7 +176,7 @@ def _retire_elements(draft: Draft, number: int) -> None:
     itself leaves with the last of them, once it ended long enough ago."""
     state = draft.state
     array = state.arrays.get(number)
-    if array is None:
+    if array is None or number in state.index.links.dependents:
         return
     first = islice(state.index.elements.ended.get(number, ()), RETIRED_AT_ONCE)
     jobs = sorted(

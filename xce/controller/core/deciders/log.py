@@ -42,7 +42,9 @@ def load_config(draft: Draft, command: c.LoadConfig) -> c.Rejection | Answer:
     config, kept = merged(draft.state, command.config, draft.state.lsn + 1)
     draft.open(ConfigLoaded(digest=command.digest, config=config), [])
     if config.dependencies != before.dependencies:
-        draft.moved.update({("job", key): None for key in draft.state.index.links.waiting()})
+        arrays = draft.state.arrays
+        for key in draft.state.index.links.waiting():
+            draft.moved["array" if key in arrays else "job", key] = None
     return {"changed": True, "kept": kept}, {}
 
 

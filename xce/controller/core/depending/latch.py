@@ -7,15 +7,17 @@ met for good. One record holds what one decision means for all that wait.
 
 from typing import Any
 
-from xce.controller.core.depending.judge import IMPOSSIBLE, judge_job
+from xce.controller.core.depending.judge import judge_waiter
 from xce.controller.core.depending.names import Resolved
-from xce.controller.core.fold.eligible import awaits_others
+from xce.controller.core.depending.standing import IMPOSSIBLE
+from xce.controller.core.fold.eligible import Waiter, still_awaits
+from xce.controller.core.fold.state import State
 from xce.controller.core.life.draft import Draft
 from xce.model.config.dependencies import END
 from xce.model.ids import job_number, job_text
 from xce.model.job import Exit, Job
 from xce.model.records import DependencyLatched, KillAsked, Latched
-from xce.model.tables import ENDED_JOB
+from xce.model.waiting.array import HELD, KILLED, PENDING, Array, among
 from xce.resreq.options.dependency import Verdict
 
 LATCHED_MAX = 1_000
@@ -29,8 +31,8 @@ def latch(draft: Draft) -> None:
         draft.moved.clear()
         told, hopeless = [], []
         for key in _touched(draft, moved):
-            job = draft.state.jobs[key]
-            judged = judge_job(draft.state, job)
+            job = waiter_of(draft.state, key)
+            judged = judge_waiter(draft.state, job)
             met = judged.verdict is Verdict.HOLDS
             conditions = judged.latching(job.after_latched)
             if met or conditions:
@@ -60,37 +62,44 @@ def _touched(draft: Draft, moved: list[tuple[str, int]]) -> list[int]:
     found: dict[int, None] = {}
     for what, key in moved:
         ref = -key if what == "group" else job_number(key)
-        if what == "job" and _waits(state.jobs.get(key)):
+        own = state.arrays.get(key) if what == "array" else state.jobs.get(key)
+        if what != "group" and still_awaits(own):
             found[key] = None
         found.update(dependents.get(ref, {}))
     return sorted(found)
 
 
-def _waits(job: Job | None) -> bool:
-    return job is not None and awaits_others(job) and job.state not in ENDED_JOB
+def waiter_of(state: State, key: int) -> Waiter:
+    """The job or the array that waits under this key."""
+    return state.jobs.get(key) or state.arrays[key]
 
 
-def _is_to_end(draft: Draft, job: Job) -> bool:
-    if job.state not in ("PENDING", "HELD"):
+def _is_to_end(draft: Draft, waiter: Waiter) -> bool:
+    if isinstance(waiter, Job) and waiter.state not in ("PENDING", "HELD"):
         return False
     settled = draft.state.config.dependencies.impossible == END
-    return settled or draft.state.specs[job.spec].end_if_impossible
+    return settled or draft.state.specs[waiter.spec].end_if_impossible
 
 
 def _write(draft: Draft, told: tuple[Latched, ...]) -> None:
     draft.open(DependencyLatched(jobs=told), [job_text(one.job) for one in told])
     for one in told:
-        job = draft.state.jobs[one.job]
+        job = waiter_of(draft.state, one.job)
         fields: dict[str, Any] = {}
         if one.conditions:
             fields["after_latched"] = tuple(sorted((*job.after_latched, *one.conditions)))
         if one.met:
             fields["after_met_us"] = draft.now_us
-        draft.patch("job", one.job, **fields)
+        draft.patch("array" if isinstance(job, Array) else "job", one.job, **fields)
 
 
 def _end(draft: Draft, key: int) -> None:
     """End a job that can never begin; those that wait for it are judged next."""
     draft.open(KillAsked(job=key, reason=IMPOSSIBLE), [job_text(key)])
+    array = draft.state.arrays.get(key)
+    if array is not None:
+        draft.patch("array", key, killed_by=IMPOSSIBLE)
+        draft.elements(key, "kill", among(array, (), PENDING + HELD), KILLED)
+        return
     ended = Exit(how="none", reason=IMPOSSIBLE, by="system")
     draft.fire("job", key, "kill", kill_reason=IMPOSSIBLE, exit=ended)

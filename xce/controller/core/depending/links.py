@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from xce.controller.core.depending.terms import refs_of
-from xce.controller.core.fold.eligible import awaits_others
+from xce.controller.core.fold.eligible import Waiter, still_awaits
 from xce.model.ids import job_index
 from xce.model.job import Job
-from xce.model.tables import ENDED_JOB
 
 Keys = int | dict[int, None]
 
@@ -24,8 +23,8 @@ class Links:
         self.dependents: dict[int, dict[int, None]] = {}
         self.names: dict[int, dict[str, Keys]] = {}
 
-    def job(self, key: int, old: Job | None, new: Job | None) -> tuple[int, ...]:
-        """A job changed; gives what nobody waits for any more."""
+    def waiter(self, key: int, old: Waiter | None, new: Waiter | None) -> tuple[int, ...]:
+        """A job or an array changed; gives what nobody waits for any more."""
         if old is None or new is None or old.name != new.name:
             self._name(key, old, new)
         before, after = _refs(old), _refs(new)
@@ -101,11 +100,9 @@ def _ordered(found: Iterator[int]) -> list[int]:
     return sorted(found, key=lambda ref: (ref < 0, abs(ref)))
 
 
-def _refs(job: Job | None) -> tuple[int, ...]:
-    """What a job still waits for."""
-    if job is None or not awaits_others(job) or job.state in ENDED_JOB:
-        return ()
-    return refs_of(job.after_ids)
+def _refs(waiter: Waiter | None) -> tuple[int, ...]:
+    """What a job or an array still waits for."""
+    return refs_of(waiter.after_ids) if waiter is not None and still_awaits(waiter) else ()
 
 
 def plain(names: dict[int, dict[str, Keys]]) -> dict[int, dict[str, list[int]]]:

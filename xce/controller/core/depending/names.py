@@ -8,20 +8,23 @@ name that several have means all of them (each must satisfy the condition), or t
 
 import re
 from collections.abc import Mapping
+from itertools import islice
 from typing import Protocol
 
 from msgspec import Struct
 
 from xce.controller.core.commands import Past, Rejection
-from xce.controller.core.depending.judge import Judged, Seen, Standing, judge, standing_of
-from xce.controller.core.depending.links import Links
+from xce.controller.core.depending.judge import Judged, judge
+from xce.controller.core.depending.standing import Seen, Standing
 from xce.controller.core.depending.terms import ref_text, refs_of
-from xce.controller.core.fold.eligible import awaits_others
+from xce.controller.core.fold.eligible import still_awaits
 from xce.model.config import Config
 from xce.model.config.dependencies import LATEST
 from xce.model.ids import group_text, parse_group, parse_job
-from xce.model.tables import ENDED_JOB
+from xce.model.waiting.array import NONE, Array
+from xce.resreq.options.arrays import parse_array
 from xce.resreq.options.dependency import (
+    EACH,
     AllOf,
     AnyOf,
     Condition,
@@ -38,24 +41,12 @@ CHARACTERS_MAX = 64_000
 FIELD = "after"
 
 
-class Linked(Protocol):
-    """The part of the indexes that names are looked up in."""
-
-    @property
-    def links(self) -> Links:
-        """What is called how."""
-
-
 class Known(Seen, Protocol):
     """The part of a state that names are looked up in."""
 
     @property
     def config(self) -> Config:
         """The configuration in force."""
-
-    @property
-    def index(self) -> Linked:
-        """What it can be asked without a search."""
 
 
 class Resolved(Struct, frozen=True, gc=False, kw_only=True):
@@ -107,7 +98,7 @@ def past_of(past: tuple[Past, ...]) -> Mapping[int, Standing]:
         number = parse_group(one.of)
         key = -number if number is not None else parse_job(one.of)
         if key is not None:
-            found[key] = Standing(one.state, one.exit)
+            found[key] = Standing(one.state, one.exit, one.tally)
     return found
 
 
@@ -143,26 +134,63 @@ class _Resolver:
             }[node.word]
             said = f"{node.word}(...) is not supported by this version"
             raise _Misfit("unsupported", said, node.word, hint)
-        terms = tuple(self._about(node, ref) for ref in self._refs(node.of))
+        terms = tuple(one for ref in self._refs(node.of) for one in self._about(node, ref))
         return terms[0] if len(terms) == 1 else AllOf(terms=terms)
 
-    def _about(self, node: Condition, ref: int) -> Condition:
+    def _about(self, node: Condition, ref: int) -> list[Condition]:
         shown = node.of.name or str(node.of.job)
-        if node.word.startswith("num") or node.of.index:
-            said = f"{ref_text(ref)} is no job array, so it has no elements"
-            raise _Misfit("bad_dependency", f"Dependency condition error: {said}", shown)
-        of = JobReference(name=group_text(-ref)) if ref < 0 else JobReference(job=ref)
-        return Condition(word=node.word, of=of, op=node.op, number=node.number, text=node.text)
+        array = self._state.arrays.get(ref)
+        told = self._past.get(ref)
+        if array is None and (told is None or not told.tally):
+            if node.word.startswith("num") or node.of.index:
+                said = f"{ref_text(ref)} is no job array, so it has no elements"
+                raise _Misfit("bad_dependency", f"Dependency condition error: {said}", shown)
+        elif node.op and node.word == "exit" and not node.of.index:
+            said = "the exit code of a whole array is not compared"
+            hint = "name elements: exit(12[1-3], 4); or count: numexit(12, > 0)"
+            raise _Misfit("unsupported", said, shown, hint)
+        return [
+            Condition(
+                word=node.word, of=self._reference(ref, index), op=node.op, number=node.number,
+                text=node.text,
+            )
+            for index in self._indices(node, ref, array)
+        ]  # fmt: skip
+
+    def _reference(self, ref: int, index: str) -> JobReference:
+        return (
+            JobReference(name=group_text(-ref)) if ref < 0 else JobReference(job=ref, index=index)
+        )
+
+    def _indices(self, node: Condition, ref: int, array: Array | None) -> list[str]:
+        """Elements that are named one by one; "" is all of it."""
+        if not node.of.index:
+            return [""]
+        if node.of.index == EACH:
+            said = "a condition on the element of the same index is not supported by this version"
+            raise _Misfit("unsupported", said, EACH, "name elements, or wait for the whole array")
+        if array is None:
+            raise _Misfit("unsupported", f"the elements of {ref} have left the state", str(ref))
+        wanted = list(islice(parse_array(f"x[{node.of.index}]").indices(), JOBS_OF_A_NAME_MAX + 1))
+        if len(wanted) > JOBS_OF_A_NAME_MAX:
+            said = f"at most {JOBS_OF_A_NAME_MAX} elements may be named"
+            raise _Misfit("too_large", said, str(ref), "wait for the whole array, or count")
+        lacking = [one for one in wanted if array.letter(one) == NONE]
+        if lacking:
+            raise self._unknown(f"{ref}[{lacking[0]}]")
+        return [str(one) for one in wanted]
 
     def _refs(self, of: JobReference) -> list[int]:
         if of.job:
-            if standing_of(self._state, of.job, self._past) is None:
+            if not self._is_known(of.job):
                 raise self._unknown(str(of.job))
             return [of.job]
         group = parse_group(of.name)
-        if group is not None and standing_of(self._state, -group, self._past) is not None:
+        if group is not None and self._is_known(-group):
             return [-group]
-        found = self._state.index.links.named(self._owner, of.name)
+        found: list[int] = self._state.index.links.named(self._owner, of.name)
+        if of.index:
+            found = [ref for ref in found if ref in self._state.arrays]
         if not found:
             raise self._unknown(of.name)
         if self._state.config.dependencies.names == LATEST:
@@ -174,9 +202,15 @@ class _Resolver:
             raise _Misfit("too_large", said, of.name, "name the jobs that count by their ids")
         return found
 
+    def _is_known(self, ref: int) -> bool:
+        state = self._state
+        found = state.groups.get(-ref) if ref < 0 else state.jobs.get(ref) or state.arrays.get(ref)
+        return found is not None or ref in self._past
+
     def _submitted(self, ref: int) -> tuple[int, int]:
-        entity = self._state.groups[-ref] if ref < 0 else self._state.jobs[ref]
-        return entity.submit_us, abs(ref)
+        state = self._state
+        found = state.groups.get(-ref) if ref < 0 else state.jobs.get(ref) or state.arrays.get(ref)
+        return found.submit_us if found is not None else 0, abs(ref)
 
     def _unknown(self, found: str) -> _Misfit:
         hint = "names mean your own jobs that have not been cleaned up; ids mean any job"
@@ -197,10 +231,10 @@ def _refuse_loop(state: Seen, ids: str, own: int) -> None:
                 path.append(came_from[path[-1]])
             told = " waits for ".join(ref_text(one) for one in [own, *reversed(path)])
             raise _Misfit("dependency_loop", f"Dependency condition error: {told}", "")
-        job = state.jobs.get(ref)
-        if job is None or not awaits_others(job) or job.state in ENDED_JOB:
+        waiter = state.jobs.get(ref) or state.arrays.get(ref)
+        if waiter is None or not still_awaits(waiter):
             continue
-        for following in refs_of(job.after_ids):
+        for following in refs_of(waiter.after_ids):
             if following not in came_from:
                 came_from[following] = ref
                 waiting.append(following)

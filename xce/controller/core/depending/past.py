@@ -6,15 +6,24 @@ from typing import Any
 from msgspec import convert
 
 from xce.controller.core.commands import Past
-from xce.controller.core.depending.judge import standing_of_group
+from xce.controller.core.depending.standing import standing_of_group
 from xce.model.group import Group
 from xce.model.job import Job
+from xce.model.waiting.array import DONE, EXITED, KILLED, STATE_OF, Array
 
 
 def past_from(name: str, kept: Mapping[str, Any]) -> Past:
     """How a job or a gang ended, from what the history kept of it."""
     if "group" in kept:
         return past_of_group(name, convert(kept["group"], Group))
+    if "array" in kept:
+        array = convert(kept["array"], Array)
+        ended: dict[str, int] = {}
+        for letter in (DONE, EXITED, KILLED):
+            if array.count(letter):
+                state = STATE_OF[letter]
+                ended[state] = ended.get(state, 0) + array.count(letter)
+        return Past(of=name, tally=tuple(sorted(ended.items())))
     return past_of_job(name, convert(kept["job"], Job))
 
 

@@ -48,7 +48,8 @@ def conditions_of(node: Dependency) -> Iterator[Condition]:
 
 
 def ref_of(condition: Condition) -> int:
-    """What a condition of the state is about: a job's number, or a gang's below zero."""
+    """What a condition of the state is about: the number of a job or an array, or a gang's below
+    zero. An element (`12[3]`) counts as its array."""
     group = parse_group(condition.of.name)
     return condition.of.job if group is None else -group
 

@@ -131,6 +131,8 @@ def _array(state: State, record: r.Record, body: r.JobSubmitted) -> None:
         last=max(last for _, last, _ in body.indices),
         step=body.indices[0][2],
         limit=body.array_limit,
+        after=body.after,
+        after_ids=body.after_ids,
         pending_us=record.at_us,
     )
     _count(state, "job", body.job)

@@ -8,12 +8,13 @@ invariant is a bug: the process must stop before it writes more.
 from collections.abc import Iterator
 
 from xce.controller.core.arrays.elements import found_job, is_over
-from xce.controller.core.depending.judge import judge_job
+from xce.controller.core.depending.judge import judge_waiter
 from xce.controller.core.depending.links import plain
-from xce.controller.core.fold.eligible import awaits_others
+from xce.controller.core.fold.eligible import Waiter, still_awaits
 from xce.controller.core.fold.indexes import Indexes
 from xce.controller.core.fold.state import State
 from xce.model.ids import group_text, job_index, job_number, job_text
+from xce.model.job import Job
 from xce.model.start import Start
 from xce.model.tables import ENDED_GROUP, ENDED_JOB, LIVE_ATTACHMENT, LIVE_LAUNCH, MACHINES
 from xce.model.waiting.array import BLOCK, COUNTED, JOB, NONE, Array
@@ -157,12 +158,13 @@ def _jobs(state: State) -> Iterator[str]:
 
 def _dependencies(state: State) -> Iterator[str]:
     """Nothing has begun that still waits for others, and what holds has been written down."""
-    for key, job in sorted(state.jobs.items()):
-        if not awaits_others(job) or job.state in ENDED_JOB:
+    waiters: list[tuple[int, Waiter]] = [*sorted(state.arrays.items()), *sorted(state.jobs.items())]
+    for key, job in waiters:
+        if not still_awaits(job):
             continue
-        if job.state not in ("PENDING", "HELD"):
+        if isinstance(job, Job) and job.state not in ("PENDING", "HELD"):
             yield f"job {job_text(key)} is {job.state}, its dependency was never met"
-        judged = judge_job(state, job)
+        judged = judge_waiter(state, job)
         if judged.verdict is Verdict.HOLDS or judged.latching(job.after_latched):
             yield f"job {job_text(key)}: what holds of its dependency is not latched"
 

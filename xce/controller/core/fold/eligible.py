@@ -7,6 +7,11 @@ the change puts it into the order or takes it out. Limits that change while a se
 """
 
 from xce.model.job import Job
+from xce.model.tables import ENDED_JOB
+from xce.model.waiting.array import PENDING, Array
+
+Waiter = Job | Array
+"""What may wait for others: a job, or an array with all its elements."""
 
 
 def is_eligible(job: Job) -> bool:
@@ -14,6 +19,18 @@ def is_eligible(job: Job) -> bool:
     return job.state == "PENDING" and job.group == 0 and not awaits_others(job)
 
 
-def awaits_others(job: Job) -> bool:
+def is_eligible_array(array: Array) -> bool:
+    """Whether elements of it wait that a session may place."""
+    return array.count(PENDING) > 0 and not awaits_others(array)
+
+
+def awaits_others(waiter: Waiter) -> bool:
     """Whether it has a dependency that was never met; one that was met once stays met."""
-    return bool(job.after) and not job.after_met_us
+    return bool(waiter.after) and not waiter.after_met_us
+
+
+def still_awaits(waiter: Waiter | None) -> bool:
+    """Whether it waits for others and has not ended, so that it is worth judging."""
+    if waiter is None or not awaits_others(waiter):
+        return False
+    return not waiter.ended_us if isinstance(waiter, Array) else waiter.state not in ENDED_JOB

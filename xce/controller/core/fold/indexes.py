@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from xce.controller.core.arrays.counts import ElementCounts
 from xce.controller.core.depending.links import Links
-from xce.controller.core.fold.eligible import is_eligible
+from xce.controller.core.fold.eligible import is_eligible, is_eligible_array
 from xce.controller.core.fold.holdings import Holdings, add
 from xce.controller.core.fold.interned import Interned
 from xce.controller.core.fold.shape import Shape
@@ -135,7 +135,7 @@ class Indexes(Holdings):
         for one, sign in ((old, -1), (new, 1)):
             if one is not None and one.state == "PENDING":
                 add(self.waiting_specs, one.spec, sign)
-        for ref in self.links.job(key, old, new):
+        for ref in self.links.waiter(key, old, new):
             self._retire_late_ref(ref)
         waited = old is not None and is_eligible(old)
         waits = new is not None and is_eligible(new)
@@ -167,8 +167,10 @@ class Indexes(Holdings):
         for one, sign in ((old, -1), (new, 1)):
             if one is not None and one.count(PENDING):
                 add(self.waiting_specs, one.spec, sign)
-        waited = old is not None and old.count(PENDING) > 0
-        waits = new is not None and new.count(PENDING) > 0
+        for ref in self.links.waiter(key, old, new):
+            self._retire_late_ref(ref)
+        waited = old is not None and is_eligible_array(old)
+        waits = new is not None and is_eligible_array(new)
         stays = waited and waits and same_place(old, new)
         if waited and not stays:
             self.pending.drop(self.ordering.of_job(old), self.class_of(old))
@@ -285,6 +287,10 @@ class Indexes(Holdings):
 
     def _retire_late_ref(self, ref: int) -> None:
         """Nobody waits for an ended job or gang any more: its time to retire may have passed."""
+        array = self._state.arrays.get(ref)
+        if array is not None:
+            self.timer(self._state.at_us, "retire_array", ref)
+            return
         job = self._state.jobs.get(ref)
         group = self._state.groups.get(job.group if job is not None else -ref)
         over = group if group is not None else job

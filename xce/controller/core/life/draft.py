@@ -123,6 +123,7 @@ class Draft:
         it (JOB). No entity is named by it: a million of them are one change."""
         if runs:
             self._put(Change(ELEMENT, number, event, {"indices": runs, "to": letter}))
+            self.moved["array", number] = None
             self._settle_array(number)
 
     def single_out(self, key: int) -> Job | None:

@@ -50,12 +50,6 @@ def wrong_array(config: Config, command: c.SubmitJob) -> c.Rejection | None:
     """What keeps an array from being accepted."""
     if not command.indices:
         return None
-    if command.after:
-        return c.Rejection(
-            code="unsupported",
-            message="an array cannot wait for others by this version",
-            field="after",
-        )
     most = min(config.array_size_max, INDEX_MAX)
     last = max(last for _, last, _ in command.indices)
     if last > most:

@@ -76,8 +76,9 @@ def submit_job(draft: Draft, command: c.SubmitJob) -> c.Rejection | Answer:
     elif command.held:
         draft.fire("job", key, "hold")
     if after is not None:
-        draft.patch("job", key, **first_fields(after, draft.now_us))
-        draft.moved["job", key] = None
+        what = "array" if command.indices else "job"
+        draft.patch(what, key, **first_fields(after, draft.now_us))
+        draft.moved[what, key] = None
     answer = {
         "job": job_text(key),
         "queue": queue.name,
