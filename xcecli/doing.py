@@ -258,7 +258,7 @@ def _query(values: dict[str, Any]) -> str:
     if values.get("pending"):
         stats += ["PEND", "PSUSP"]
     if values.get("running"):
-        stats += ["PROV", "RUN", "UNKWN", "ZOMBI", "FIN"]
+        stats += ["PROV", "RUN", "USUSP", "SSUSP", "UNKWN", "ZOMBI", "FIN"]
     if values.get("ended"):
         stats += ["DONE", "EXIT"]
     parts = [f"stat={','.join(stats)}"] if stats else []

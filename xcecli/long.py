@@ -44,6 +44,8 @@ def job_lines(told: dict[str, Any]) -> list[str]:
         lines.append(f"  On Host(s) <{hosts_text(told['hosts'])}>, attempt {told['attempt']}")
     if told["started_us"]:
         lines.append(f"{say.exactly(told['started_us'])}: Started")
+    if told.get("suspended_since_us") and not told["ended_us"]:
+        lines.append(f"{say.exactly(told['suspended_since_us'])}: {_suspended_text(told)}")
     if told["ended_us"]:
         lines.append(f"{say.exactly(told['ended_us'])}: {_end_text(told)}")
     if told["last_failure"]:
@@ -53,7 +55,15 @@ def job_lines(told: dict[str, Any]) -> list[str]:
     if told.get("silence"):
         lines.append(f"  {told['silence']['text']}")
     why = waiting_lines(told, told.get("reason"))
-    return [*lines, " PENDING REASONS:", *why] if why else lines
+    title = " SUSPENDING REASONS:" if told.get("suspended_since_us") else " PENDING REASONS:"
+    return [*lines, title, *why] if why else lines
+
+
+def _suspended_text(told: dict[str, Any]) -> str:
+    who = {"user": "user", "operator": "administrator"}.get(told["suspended_by"], "the system")
+    why = f" ({told['suspend_why']})" if told.get("suspend_why") else ""
+    then = "; it was asked to go on" if told.get("resume_asked_us") else ""
+    return f"Suspended by {who}{why}{then}"
 
 
 def _asked(told: dict[str, Any]) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.agent.conftest import Host
 from tests.agent.fake_controller import FakeController
-from xce.agent.supervisor.cgroup import Cgroups
+from xce.agent.supervisor.processes.cgroup import Cgroups
 from xce.dispatch.protocol import Ended, Reconciled
 
 

@@ -30,8 +30,12 @@ def test_what_cannot_be_suspended_is_a_problem(over_socket: Callable[[Test], Non
         member = await client.post("/v1/jobs/1/suspend")
         assert (member.status_code, member.json()["detail"]) == (
             409,
-            "Job <1>: a member of a gang cannot be suspended by this version",
+            "Job <1>: it is a member of group <g1>, which is suspended and resumed whole",
         )
+        for verb, state in (("suspend", "HELD"), ("resume", "PENDING")):
+            whole = await client.post(f"/v1/groups/g1/{verb}")
+            assert (whole.status_code, whole.json()["state"]) == (202, "PENDING")
+            assert engine.state.jobs[1].state == state
         unknown = await client.post("/v1/jobs/x/suspend")
         assert (unknown.status_code, unknown.json()["code"]) == (404, "not_found")
 

@@ -106,11 +106,11 @@ class Teller:
 
     def do_hold(self, key: str) -> None:
         """The owner holds a job."""
-        self.world.ask_body(c.HoldJob(actor=ANNA, job=int(key)))
+        self.world.ask_body(c.Suspend(actor=ANNA, job=int(key)))
 
     def do_free(self, key: str) -> None:
         """The owner lets a job go."""
-        self.world.ask_body(c.HoldJob(actor=ANNA, job=int(key), hold=False))
+        self.world.ask_body(c.Suspend(actor=ANNA, job=int(key), hold=False))
 
     def do_mute(self, name: str) -> None:
         """The line to a host is cut."""

@@ -185,7 +185,7 @@ def test_one_element_is_killed_by_its_own_name() -> None:
         ),
         (c.Kill(actor=ANNA, job=2), "not_found", "Job <2>: No matching job found"),
         (c.Kill(actor=BERT, job=1), "not_allowed", "Job <1>: User permission denied"),
-        (c.HoldJob(actor=BERT, job=1), "not_allowed", "Job <1>: User permission denied"),
+        (c.Suspend(actor=BERT, job=1), "not_allowed", "Job <1>: User permission denied"),
         (
             c.LimitArray(actor=BERT, job=1, limit=1),
             "not_allowed",
@@ -213,17 +213,37 @@ def test_elements_are_held_and_let_go_whole_and_in_part() -> None:
     number = world.submit(array((1, 9, 1), held=True))
     world.run(SECOND_US)
     assert tally_of(world.state, number) == {"HELD": 9}
-    world.ask_body(c.HoldJob(actor=ANNA, job=number, hold=False, elements=((4, 6, 1),)))
+    world.ask_body(c.Resume(actor=ANNA, job=number, elements=((4, 6, 1),)))
     world.run(SECOND_US)
     assert running(world, number) == [4, 5]
     assert tally_of(world.state, number) == {"HELD": 6, "RUNNING": 2, "PENDING": 1}
-    world.ask_body(c.HoldJob(actor=ANNA, job=job_key(number, 6)))
+    world.ask_body(c.Suspend(actor=ANNA, job=job_key(number, 6)))
     assert tally_of(world.state, number) == {"HELD": 7, "RUNNING": 2}
-    world.ask_body(c.HoldJob(actor=ANNA, job=number, hold=False))
+    world.ask_body(c.Resume(actor=ANNA, job=number))
     assert tally_of(world.state, number) == {"PENDING": 7, "RUNNING": 2}
-    refused = world.ask(c.HoldJob(actor=ANNA, job=number, elements=((4, 5, 1),)))
-    assert isinstance(refused, c.Rejection)
-    assert refused.code == "conflict"
+
+
+def test_elements_that_run_are_stopped_each_for_itself_and_let_others_run() -> None:
+    world = world_of(slots=2, life=LONG)
+    number = world.submit(array((1, 5, 1)))
+    world.run(SECOND_US)
+    assert running(world, number) == [1, 2]
+    lsn = world.state.lsn
+    world.ask_body(c.Suspend(actor=ANNA, job=number, elements=((1, 3, 1),)))
+    world.run(SECOND_US)
+    kinds = [record.kind for record in world.writer.log.read(lsn + 1)]
+    assert kinds[:2] == ["JobChanged", "SuspendAsked"], "what waits is held, what runs is stopped"
+    stopped = [one for one in (1, 2) if world.state.jobs[job_key(number, one)].resume_us == 0]
+    assert [world.state.jobs[job_key(number, one)].suspension for one in stopped] == [
+        "SUSPENDED", "SUSPENDED"
+    ]  # fmt: skip
+    assert running(world, number) == [1, 2, 4, 5]
+    world.ask_body(c.Suspend(actor=ANNA, job=job_key(number, 1)))
+    world.ask_body(c.Kill(actor=ANNA, job=job_key(number, 4)))
+    world.ask_body(c.Resume(actor=ANNA, job=number))
+    world.run(SECOND_US)
+    states = [world.state.jobs[job_key(number, one)].suspension for one in (1, 2)]
+    assert states == ["ACTIVE", "SUSPENDED"]
 
 
 def test_elements_come_before_what_was_submitted_later_and_after_what_came_before() -> None:

@@ -13,7 +13,7 @@ from tests.core.lab import (
     states,
     until_state,
 )
-from tests.kit.words import ANNA, BERT, BOSS, OPS, gang, job, role
+from tests.kit.words import ANNA, BERT, BOSS, OPS, job
 from tests.kit.world import World
 from xce.controller.core import commands as c
 from xce.model.actor import Actor
@@ -237,8 +237,8 @@ def test_a_held_job_waits_until_it_is_let_go() -> None:
     world.submit(job(held=True))
     world.run(60 * SECOND_US)
     assert world.state.jobs[2].state == "HELD"
-    body = world.ask_body(c.HoldJob(actor=ANNA, job=2, hold=False))
-    assert body == {"job": "2", "state": "PENDING"}
+    body = world.ask_body(c.Resume(actor=ANNA, job=2))
+    assert body == {"job": "2", "state": "PENDING", "suspension": "ACTIVE"}
     world.rest()
     assert world.state.jobs[2].state == "DONE"
 
@@ -247,20 +247,8 @@ def test_holding_twice_is_one_record() -> None:
     world = lab(1, slots=1)
     world.submit(job(2))
     for _ in range(2):
-        assert world.ask_body(c.HoldJob(actor=ANNA, job=1))["state"] == "HELD"
+        assert world.ask_body(c.Suspend(actor=ANNA, job=1))["state"] == "HELD"
     assert kinds(world, "1") == ["JobSubmitted", "JobChanged"]
-
-
-def test_a_job_that_runs_and_a_member_are_not_held() -> None:
-    world = lab()
-    world.scripts.default = lambda name, attempt: Life(run_us=None)
-    world.submit(job())
-    until_state(world, "job", 1, "RUNNING")
-    world.submit_gang(gang(role("only", 1, tasks=20)))
-    for key in (1, 2):
-        answer = world.ask(c.HoldJob(actor=ANNA, job=key))
-        assert isinstance(answer, c.Rejection)
-        assert answer.code == "conflict"
 
 
 def test_a_job_held_between_the_snapshot_and_the_commit_is_stale() -> None:
@@ -271,7 +259,7 @@ def test_a_job_held_between_the_snapshot_and_the_commit_is_stale() -> None:
     work = world.sessions.begin(world.now_us)
     while not world.sessions.advance(work):
         pass
-    world.step([c.HoldJob(actor=ANNA, job=2)])
+    world.step([c.Suspend(actor=ANNA, job=2)])
     (slice_,) = world.sessions.slices(work)
     world.sessions.committed(work, world.step([slice_]))
     assert (work.planned, work.stale) == (0, 1)

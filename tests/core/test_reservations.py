@@ -147,7 +147,7 @@ def test_a_holder_that_is_killed_or_held_gives_its_reservation_up() -> None:
         if how == "kill":
             world.ask_body(c.Kill(actor=OPS, job=key))
         else:
-            world.ask_body(c.HoldJob(actor=OPS, job=key))
+            world.ask_body(c.Suspend(actor=OPS, job=key))
         assert reservations(world.state) == {}
     assert ends(world) == [(1, "holder_gone"), (2, "holder_gone")]
 

@@ -17,6 +17,7 @@ from msgspec import structs
 
 from tests.core.depending.chance import some_dependency
 from tests.core.living.chance import requeue, some_life, some_size
+from tests.core.suspended import any_suspension, resume_of
 from tests.kit.agents import Life, Provision
 from tests.kit.words import (
     ANNA,
@@ -164,8 +165,8 @@ class Walk:
         acts: tuple[tuple[int, Callable[[], None]], ...] = (
             (30, self.submit),
             (14, self.kill),
-            (6, self.hold),
             (5, lambda: requeue(self)),
+            (16, self.suspend),
             (10, self.mute),
             (14, self.unmute),
             (6, self.restart),
@@ -196,11 +197,10 @@ class Walk:
         elif state.jobs:
             self._ask(c.Kill(actor=OPS, job=self.chance.choice(sorted(state.jobs))))
 
-    def hold(self) -> None:
-        """Somebody holds a job or lets it go."""
-        if self.world.state.jobs:
-            key = self.chance.choice(sorted(self.world.state.jobs))
-            self._ask(c.HoldJob(actor=OPS, job=key, hold=self.chance.random() < 0.4))
+    def suspend(self) -> None:
+        """Somebody stops or holds a job or a gang, or lets it go on."""
+        if command := any_suspension(self.world.state, self.chance):
+            self._ask(command)
 
     def mute(self) -> None:
         """A line is cut."""
@@ -314,8 +314,8 @@ class Walk:
                     here.phase = "released"
                     world.agents[name].tell_attachment(here, "released")
         for key in sorted(world.state.jobs):
-            if world.state.jobs[key].state == "HELD":
-                self._ask(c.HoldJob(actor=OPS, job=key, hold=False))
+            if command := resume_of(world.state, key):
+                self._ask(command)
         world.run(10 * MINUTE_US)
         self.assert_nothing_is_stuck()
         for key in sorted(world.state.jobs):

@@ -9,6 +9,7 @@ is going to do; the world asks `world.life(...)` and `world.provision(...)` for 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from tests.kit.launches import ALIVE, LEVEL, RESEND_US, LaunchSide
 from tests.kit.lives import AttachmentHere, LaunchHere, Life, Provision
 from xce.dispatch import protocol as p
 from xce.model.host import HostFacts
@@ -16,13 +17,8 @@ from xce.model.host import HostFacts
 if TYPE_CHECKING:
     from tests.kit.world import World
 
-RESEND_US = 1_000_000
-LEVEL = {p.PREPARED: 1, p.READY: 1, p.RUNNING: 2, p.GONE: 3}
-_UNPREPARED = {"fail": ("prepare_failed", ""), "bad": ("bad_task", "no such place")}
-ALIVE = ("preparing", "armed", "running", "stopping")
 
-
-class SimAgent:
+class SimAgent(LaunchSide):
     """One host with its agent."""
 
     def __init__(self, world: "World", name: str, facts: HostFacts) -> None:
@@ -35,7 +31,7 @@ class SimAgent:
         self.attachments: dict[int, AttachmentHere] = {}
         self._flushing = self._resending = False
         self.enforces = True
-        self.can = (p.LEASES,)
+        self.can = (p.LEASES, p.FREEZING)
         self.renewed_us = world.now_us
 
     # -- the line ------------------------------------------------------------------------------
@@ -158,106 +154,12 @@ class SimAgent:
                 self.put(p.Armed, launch=one.number, generation=one.generation)
             elif one.started_us:
                 self._put_started(one)
+                if one.freeze:
+                    self._tell_frozen(one)
 
     def renew(self, sent_us: int) -> None:
         """A poll that was sent then was answered."""
         self.renewed_us = max(self.renewed_us, sent_us)
-
-    # -- launches ------------------------------------------------------------------------------
-    def obey_launch(self, order: p.LaunchOrder) -> None:
-        """Raise the launch's level; never lower it."""
-        known = LaunchHere(order.launch, order.generation, attempt=order.attempt)
-        here = self.launches.setdefault(order.launch, known)
-        here.level = max(here.level, LEVEL[order.target])
-        here.task = here.task or order.task
-        if here.level == LEVEL[p.GONE]:
-            self._stop(here)
-        elif here.phase == "new" and here.task is not None:
-            here.phase = "preparing"
-            here.life = self.world.life(here.task.job, here.attempt, here.number)
-            self.world.occupy(self, here)
-            if here.life.prepare != "hang":
-                self.world.after(here.life.prepare_us, self._prepared, here, self.boot)
-        elif here.phase == "armed" and here.level == LEVEL[p.RUNNING]:
-            self._start(here)
-        if here.phase in ("preparing", "running") and self.world.leases.is_over(self, here):
-            self.world.leases.cut_off(self, here)
-
-    def _prepared(self, here: LaunchHere, boot: int) -> None:
-        if boot != self.boot or here.phase != "preparing":
-            return
-        if here.life.prepare in ("fail", "bad"):
-            cause, told = _UNPREPARED[here.life.prepare]
-            self.over(here, how="aborted", cause_of_end=cause, ran="no", message=told)
-            return
-        here.phase = "armed"
-        if here.level == LEVEL[p.RUNNING]:
-            self._start(here)
-        else:
-            self.put(p.Armed, launch=here.number, generation=here.generation)
-
-    def _start(self, here: LaunchHere) -> None:
-        here.phase, here.started_us = "running", self.world.now_us
-        self.world.execute(self, here)
-        self._put_started(here)
-        if here.life.run_us is not None:
-            self.world.after(here.life.run_us, self._exits, here, self.boot)
-        if here.task is not None and here.task.run_limit_us and self.enforces:
-            self.world.after(here.task.run_limit_us, self._limit, here, "run_limit", self.boot)
-        if here.task is not None and here.task.terminate_us and self.enforces:
-            wait_us = max(0, here.task.terminate_us - self.world.now_us)
-            self.world.after(wait_us, self._limit, here, "deadline", self.boot)
-        if here.task is not None and here.task.ready_port:
-            self.world.after(here.life.ready_us, self._ready, here, self.boot)
-
-    def _put_started(self, here: LaunchHere) -> None:
-        self.put(p.Started, launch=here.number, generation=here.generation, at_us=here.started_us)
-
-    def _ready(self, here: LaunchHere, boot: int) -> None:
-        if boot == self.boot and here.phase == "running":
-            self.put(p.Probed, launch=here.number, generation=here.generation)
-
-    def _exits(self, here: LaunchHere, boot: int) -> None:
-        if boot != self.boot or here.phase not in ("running", "stopping"):
-            return
-        how, code = (
-            ("signalled", here.life.signal) if here.life.signal else ("exited", here.life.code)
-        )
-        self.over(here, how=how, code=code, ran="yes")
-
-    def _limit(self, here: LaunchHere, cause: str, boot: int) -> None:
-        """The host enforces a limit by itself."""
-        if boot == self.boot and here.phase == "running":
-            here.phase = "stopping"
-            self.world.after(here.life.kill_us, self.killed, here, self.boot, cause)
-
-    def _stop(self, here: LaunchHere) -> None:
-        if here.phase in ("new", "preparing", "armed"):
-            self.over(here, how="aborted", cause_of_end="stopped", ran="no")
-        elif here.phase == "running":
-            here.phase = "stopping"
-            self.world.after(here.life.kill_us, self.killed, here, self.boot)
-        elif here.phase == "over":
-            self.over(here, **(here.outcome or {}))
-
-    def killed(self, here: LaunchHere, boot: int, cause: str = "stopped") -> None:
-        """A launch that was told to stop has."""
-        if boot == self.boot and here.phase == "stopping":
-            self.over(here, how="signalled", code=15, cause_of_end=cause, ran="yes")
-
-    def over(self, here: LaunchHere, **outcome: Any) -> None:
-        """Nothing of a launch is left here."""
-        here.outcome = outcome
-        here.phase = "ended"
-        self.world.vacate(self, here)
-        self.put(
-            p.Ended,
-            launch=here.number,
-            generation=here.generation,
-            started_us=here.started_us,
-            ended_us=self.world.now_us,
-            **outcome,
-        )
 
     # -- attachments ---------------------------------------------------------------------------
     def obey_attachment(self, order: p.AttachmentOrder) -> None:

@@ -51,7 +51,10 @@ class Leases:
 
     def cut_off(self, agent: SimAgent, here: LaunchHere) -> None:
         """The supervisor stops it; what runs takes all the grace that it has."""
-        if here.phase == "running":
+        if here.is_frozen:
+            here.phase = "stopping"
+            agent.killed(here, agent.boot, "lease")
+        elif here.phase == "running":
             here.phase = "stopping"
             grace_us = here.task.kill_grace_us if here.task is not None else 0
             self._world.after(grace_us, agent.killed, here, agent.boot, "lease")

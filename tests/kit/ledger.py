@@ -147,11 +147,19 @@ class Ledger:
         assert here.task is not None
         mine = set(_devices(here))
         for number, other in there.items():
-            both = mine & set(_devices(other))
+            both = mine & set(_devices(other)) - self._lent(number)
             assert not both, f"{both} of {host}: launch {number} and {here.number} have it"
         there[here.number] = here
         used = sum(one.task.mem_bytes for one in there.values() if one.task)
         assert used <= dict(facts.counters)["mem"], f"{host} has not that much memory: {used}"
+
+    def _lent(self, launch: int) -> set[str]:
+        """Instances, by name, that a suspended launch lends."""
+        state = self._world.state
+        found = state.launches.get(launch)
+        granted = state.allocations.get(found.allocation) if found is not None else None
+        shares = granted.lent if granted is not None else ()
+        return {key.rpartition("/")[2] for share in shares for key in share.instances}
 
     def vacate(self, host: str, here: LaunchHere) -> None:
         """Nothing of it is left on the host."""
@@ -175,11 +183,21 @@ class Ledger:
                 if found is not None and found.job == launch.job and other.phase in MAY_RUN:
                     same = found.attempt == launch.attempt
                     assert same, f"{text} runs while attempt {found.attempt} still does"
+        self.assert_running(host, here)
         self.executed.append(
             Executed(
                 self._world.now_us, host, here.number, str(launch.job), launch.attempt, start.number
             )
         )
+
+    def assert_running(self, host: str, here: LaunchHere) -> None:
+        """Whatever was lent: what really runs on a host never exceeds its slots."""
+        known, there = self._world.state.launches, self._on.get(host, {})
+        runs = [one for one in there.values() if one.phase in ("running", "stopping")]
+        tasks = sum(known[one.number].tasks for one in runs if not one.is_frozen)
+        most = self._most[host].get("slots", 0)
+        text = f"launch {here.number} goes on: {tasks} tasks run on {host}, which has {most} slots"
+        assert tasks <= most, text
 
     def ran(self, job: int) -> int:
         """How many launches of a job were let go."""

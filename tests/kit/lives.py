@@ -43,6 +43,16 @@ class LaunchHere:
     attempt: int = 0
     started_us: int = 0
     outcome: dict[str, Any] | None = None
+    freeze: int = 0
+    ends_us: int = 0
+    left_us: int = 0
+    frozen_us: int = 0
+    stopped_us: int = 0
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether its processes are there and none of them runs."""
+        return self.phase == "running" and self.freeze % 2 == 1
 
 
 @dataclass

@@ -372,6 +372,10 @@ class World:
         if here.task is not None and here.task.lease_us:
             self.leases.watch()
 
+    def execute_again(self, agent: SimAgent, here: LaunchHere) -> None:
+        """Processes that were frozen go on."""
+        self.ledger.assert_running(agent.name, here)
+
     def vacate(self, agent: SimAgent, here: LaunchHere) -> None:
         """Nothing of a launch is on a host any more."""
         self.ledger.vacate(agent.name, here)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from tests.tables import agents as hosts
 from tests.tables.agents import Agent
 from tests.tables.rules import is_idle
-from tests.tables.session import plan, preempt, submit_plain, usable
+from tests.tables.session import plan, preempt, submit_job, usable
 from tests.tables.world import Claim, Group, Host, Job, Thing, World
 
 HOSTS = ("h1", "h2", "h3")
@@ -74,7 +74,7 @@ def submit(world: World) -> None:
         for job in members[1:]:
             job.hosts = 1  # so that every group fits into the empty cluster
         for job in members:
-            world.add("job", job)
+            submit_job(world, job)
         policy = rng.choice(POLICIES)
         group = Group(
             number, [job.number for job in members], min(rng.randint(1, 3), len(members)), policy,
@@ -87,7 +87,7 @@ def submit(world: World) -> None:
         job = make_job(world, 0)
         claims = [c.number for c in world.things["claim"].values() if c.scope == "standalone"]
         job.uses = rng.choice(claims) if claims and rng.random() < 0.5 else 0
-        submit_plain(world, job)
+        submit_job(world, job)
     elif kind == "claim" and rng.random() < 0.4:
         claim = Claim(world.number(), "standalone", "PENDING", provider=rng.random() < 0.7)
         world.add("claim", claim)
@@ -131,7 +131,15 @@ def ask(world: World) -> None:
         else:
             one.asked = True
     elif machine == "suspension":
-        world.fire("suspension", one.number, "suspend")
+        suspend(world, world.things["job"][one.number])
+
+
+def suspend(world: World, job: Job) -> None:
+    """A plain job, or all of a gang that runs."""
+    gang = [other for other in world.things["job"].values() if other.group == job.group]
+    for one in gang if job.group else [job]:
+        if one.state in ("STARTING", "RUNNING"):
+            world.fire("suspension", one.number, "suspend")
 
 
 def lacks_in_group(world: World, job: Job) -> bool:

@@ -74,6 +74,9 @@ def check_jobs(world: World) -> None:
         passed = [one.number for one in live if world.things["start"][one.start].passed]
         if job.state in ("PENDING", "HELD", "FINISHED", "DONE", "EXITED"):
             need(not passed, f"{text} over launches {passed}")
+        if job.state not in (*GOES_ON, "ENDING"):
+            suspension = world.things["suspension"][job.number].state
+            need(suspension == "ACTIVE", f"{text} and {suspension}")
         if job.state == "ENDING":
             need(all(one.state == "STOPPING" for one in live), f"{text}, launches go on")
         for one in live:

@@ -78,9 +78,18 @@ def plan(world: World) -> None:
     for job in world.things["job"].values():
         if job.group == 0 and job.state == "PENDING" and usable(world, job.uses):
             plan_plain(world, seats(free, [job]))
-    for number, suspension in world.things["suspension"].items():
-        if suspension.state == "SUSPENDED" and world.rng.random() < 0.5:
-            world.fire("suspension", number, "resume")
+    resume(world)
+
+
+def resume(world: World) -> None:
+    """Give back what was lent: to a gang whole, or to a plain job."""
+    suspended = [n for n, one in world.things["suspension"].items() if one.state == "SUSPENDED"]
+    jobs = world.things["job"]
+    for gang in sorted({jobs[number].group or -number for number in suspended}):
+        if world.rng.random() < 0.5:
+            for number in suspended:
+                if gang in (jobs[number].group, -number):
+                    world.fire("suspension", number, "resume")
 
 
 def preempt(world: World) -> None:
@@ -229,7 +238,7 @@ def bind(world: World, claim: Claim, free: Room) -> None:
             return
 
 
-def submit_plain(world: World, job: Job) -> None:
-    """A plain job; it can be suspended from the first moment on."""
+def submit_job(world: World, job: Job) -> None:
+    """A plain job or a member; its suspension is there from the first moment on."""
     world.add("job", job)
     world.add("suspension", Thing(job.number, "ACTIVE"))

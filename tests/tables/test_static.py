@@ -153,7 +153,9 @@ def test_couplings_name_machines_events_relations_and_conditions_that_exist() ->
 
 def test_the_core_knows_every_relation_and_condition_of_the_couplings() -> None:
     for coupling in COUPLINGS:
-        home = {"liveness": "host", "admin": "host"}.get(coupling.machine, coupling.machine)
+        home = {"liveness": "host", "admin": "host", "suspension": "job"}.get(
+            coupling.machine, coupling.machine
+        )
         assert (home, coupling.relation) in core.RELATIONS
         assert coupling.when in core.CONDITIONS
 

@@ -291,6 +291,7 @@ RELATIONS = {
     ("attachment", "instances"): _instances,
     ("instance", "claims"): _holding_claims,
     ("job", "launches"): lambda world, job: job.launches,
+    ("job", "self"): lambda world, job: [job.number],
     ("group", "members"): lambda world, group: group.members,
     ("group", "launches"): _group_launches,
     ("group", "claims"): _group_claims,

@@ -28,6 +28,7 @@ from xce.agent.supervisor.kernel import clock_us
 from xce.agent.supervisor.wire import Message
 from xce.agent.tidings import Tidings
 from xce.dispatch.protocol import (
+    FREEZING,
     GONE,
     LEASES,
     PROTOCOL,
@@ -289,6 +290,8 @@ class Agent:
         for order in answer.orders:
             if isinstance(order, LaunchOrder):
                 requests += _requests(order)
+                if order.freeze and order.target == RUNNING and FREEZING in self.session.can:
+                    requests.append(_freezing(order))
             else:
                 self.keeper.want(order)
         self.keeper.commit()
@@ -355,7 +358,7 @@ def _requests(order: LaunchOrder) -> list[Message]:
     """What the supervisor is asked for one order."""
     known: Message = {"launch": order.launch, "generation": order.generation}
     if order.target == GONE:
-        return [{"do": "stop", **known, "reason": order.stop_reason}]
+        return [{"do": "stop", **known, "reason": order.stop_reason, "freeze": order.freeze}]
     signals: list[Message] = [
         {"do": "signal", **known, "seq": seq, "name": name} for seq, name in order.signals
     ]
@@ -363,6 +366,12 @@ def _requests(order: LaunchOrder) -> list[Message]:
         go: Message = {"do": "go", **known, "go_env": order.go_env, "task": order.task}
         return [go, *_limits(order), *signals]
     return [{"do": "prepare", **known, "task": order.task}] if order.task else []
+
+
+def _freezing(order: LaunchOrder) -> Message:
+    """How often it was to be frozen and to go on."""
+    known: Message = {"launch": order.launch, "generation": order.generation}
+    return {"do": "freeze", **known, "freeze": order.freeze}
 
 
 def _limits(order: LaunchOrder) -> list[Message]:

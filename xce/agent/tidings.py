@@ -16,6 +16,7 @@ from xce.dispatch.protocol import (
     Armed,
     AttachmentResult,
     Ended,
+    Frozen,
     LaunchFound,
     Probed,
     Reconciled,
@@ -54,6 +55,8 @@ class Tidings:
         elif what == "unkillable":
             if self.tells_unkillable:
                 self._outbox.put(Unkillable, event["launch"], **known, message=event["message"])
+        elif what == "frozen":
+            self._put_frozen(event["launch"], event["generation"], event["freeze"])
         elif what == "ended":
             self._probes.forget(event["launch"])
             self._outbox.put(Ended, event["launch"], **known, **_end_fields(event))
@@ -70,6 +73,9 @@ class Tidings:
         self._outbox.put(Started, launch, launch=launch, generation=generation, at_us=told["at_us"])
         if told["ready_port"] > 0:
             self._probes.watch(launch, generation, told["ready_port"])
+
+    def _put_frozen(self, launch: int, generation: int, freeze: int) -> None:
+        self._outbox.put(Frozen, launch, launch=launch, generation=generation, freeze=freeze)
 
     def _put_probed(self, launch: int, generation: int) -> None:
         self._outbox.put(Probed, launch, launch=launch, generation=generation)
@@ -90,6 +96,8 @@ class Tidings:
                 self._outbox.put(Armed, one["launch"], **known)
             elif one["at_us"]:
                 self._put_started(one)
+                if one["frozen"]:
+                    self._put_frozen(one["launch"], one["generation"], one["frozen"])
 
     def tell_attachment(self, one: Attachment) -> None:
         """Report a provider's result."""

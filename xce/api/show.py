@@ -16,6 +16,7 @@ from xce.api.ports import StateView
 from xce.api.silence import silence
 from xce.controller.core.depending.judge import told_of
 from xce.controller.core.orders.wanted import expand, output_path
+from xce.model.actor import SYSTEM
 from xce.model.group import Group, GroupSpec
 from xce.model.ids import claim_text, group_text, job_index, job_text
 from xce.model.job import Job, Spec, exit_code
@@ -35,7 +36,9 @@ _STAT = {
     "DONE": "DONE",
     "EXITED": "EXIT",
 }
-STATS = ("PEND", "PSUSP", "PROV", "RUN", "UNKWN", "ZOMBI", "FIN", "DONE", "EXIT")
+STATS = (
+    "PEND", "PSUSP", "PROV", "RUN", "USUSP", "SSUSP", "UNKWN", "ZOMBI", "FIN", "DONE", "EXIT",
+)  # fmt: skip
 
 
 class Shown:
@@ -51,6 +54,8 @@ class Shown:
             return "RUN" if any(launch.go for launch in self.launches(job)) else "PROV"
         if job.state in ("RUNNING", "ENDING") and self._silent(job):
             return "ZOMBI" if job.state == "ENDING" and job.kill_reason else "UNKWN"
+        if job.state == "RUNNING" and job.suspension == "SUSPENDED":
+            return "SSUSP" if job.suspended_by == SYSTEM else "USUSP"
         return _STAT[job.state]
 
     def job(self, job: Job, spec: Spec | None = None) -> Body:
@@ -93,7 +98,22 @@ class Shown:
             "not_before_us": job.not_before_us or None,
             "stop_after_us": spec.stop_after_us or None,
             "silence": silence(self.state, self.launches(job)),
+            "suspension": job.suspension,
+            "suspended_by": job.suspended_by or None,
+            "suspend_why": job.suspend_why or None,
+            "suspended_since_us": job.suspend_since_us or None,
+            "suspended_us": job.suspended_us,
+            "resume_asked_us": job.resume_us or None,
+            "lent": self.lent(job),
         }
+
+    def lent(self, job: Job) -> list[Body]:
+        """What others may have while the job is suspended, host by host."""
+        granted = self.allocation(job)
+        return [
+            {"host": one.host, "counters": dict(one.counters), "instances": list(one.instances)}
+            for one in (granted.lent if granted is not None else ())
+        ]
 
     def job_line(self, job: Job, spec: Spec | None = None) -> Body:
         """One job as lists show it."""
@@ -191,6 +211,8 @@ class Shown:
             "started_us": group.started_us or None,
             "ended_us": group.ended_us or None,
             "exit_code": self.group_code(group, jobs),
+            "suspended": any(job.suspension == "SUSPENDED" for job in jobs),
+            "resume_asked_us": max((job.resume_us for job in jobs), default=0) or None,
         }
 
     def group_code(self, group: Group, jobs: list[Job]) -> int | None:

@@ -11,7 +11,14 @@ from typing import Any
 from msgspec import Struct, structs
 
 from xce.controller.core.arrays.elements import found_job, running_of
-from xce.controller.core.commands import Command, CommitPlan, EndSession, Rejection, SubmitGroup
+from xce.controller.core.commands import (
+    Command,
+    CommitPlan,
+    CommitResumes,
+    EndSession,
+    Rejection,
+    SubmitGroup,
+)
 from xce.controller.core.decide import Outcome, decide
 from xce.controller.core.depending.judge import pend_reason
 from xce.controller.core.fold.apply import apply
@@ -20,10 +27,11 @@ from xce.controller.core.time.policies import sees_all
 from xce.controller.core.view import Viewer
 from xce.controller.step import Step
 from xce.model.actor import CONTROLLER
-from xce.model.ids import job_number, parse_group, parse_job
+from xce.model.ids import group_text, job_number, parse_group, parse_job
 from xce.model.job import Job
 from xce.model.units import format_moment
 from xce.model.waiting.array import Array
+from xce.scheduler.place.resuming import PREFIX
 from xce.scheduler.plan import Plan
 from xce.scheduler.reasons import Code, Cure, PendReason, reason
 from xce.scheduler.session import SessionRun
@@ -63,7 +71,7 @@ class Sessions:
     def wanted(self) -> bool:
         """Whether a session could change something."""
         index = self._state.index
-        if not len(index.pending):
+        if not len(index.pending) and not index.resuming:
             return False
         return self._backoff_due or (index.freed, index.waits) != self._seen
 
@@ -92,10 +100,21 @@ class Sessions:
         """Work on for a fixed count of search steps; True when the plan is there."""
         return work.run.advance(STEPS_PER_TURN)
 
-    def slices(self, work: Work) -> Iterator[CommitPlan]:
-        """The plan as commands of at most 256 groups."""
+    def slices(self, work: Work) -> Iterator[CommitPlan | CommitResumes]:
+        """The plan as commands: who goes on, then placements of at most 256 groups."""
         plan = work.run.plan
         self._keep_reasons(plan, work)
+        if plan.resumes:
+            yield CommitResumes(
+                actor=CONTROLLER,
+                session=plan.session,
+                snapshot_lsn=work.lsn,
+                config_lsn=work.config_lsn,
+                snapshot_us=work.now_us,
+                digest=plan.digest,
+                resumes=plan.resumes,
+                tick_lsn=work.tick_lsn,
+            )
         firsts = range(0, len(plan.placements), SLICE_GROUPS) or range(bool(plan.reserves))
         for number, first in enumerate(firsts):
             yield CommitPlan(
@@ -146,7 +165,8 @@ class Sessions:
         state = self._state
         number = parse_group(entity)
         if number is not None:
-            return self._reasons.get(f"g{number}")
+            going_on = (number, 0) in state.index.resuming
+            return self._reasons.get(f"{PREFIX}g{number}" if going_on else f"g{number}")
         key = parse_job(entity)
         if key is None:
             return None
@@ -154,7 +174,9 @@ class Sessions:
         if job is None:
             return None
         if isinstance(job, Job) and job.group:
-            return self._reasons.get(f"g{job.group}")
+            return self.reason_for(group_text(job.group))
+        if isinstance(job, Job) and job.suspension != "ACTIVE":
+            return self._reasons.get(f"{PREFIX}{entity}") if job.resume_us else None
         if why := pend_reason(state, job):
             return why
         if job.not_before_us > self._looked_us and self._begins(job):
@@ -183,7 +205,7 @@ class Sessions:
         for name in outcome.blobs:
             if name not in state.index.users:
                 state.forget(name)
-        run = SessionRun(structs.replace(snapshot, pending=(ask,)))
+        run = SessionRun(structs.replace(snapshot, pending=(ask,), resumes=()))
         while not run.advance(STEPS_PER_TURN):
             pass
         return shown(run.plan)

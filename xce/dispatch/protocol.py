@@ -21,10 +21,11 @@ from xce.model.host import HostFacts
 PROTOCOL = 1
 
 PREPARED, RUNNING, READY, GONE = "PREPARED", "RUNNING", "READY", "GONE"
-LEASES, UNKILLABLE = "leases", "unkillable"
+LEASES, UNKILLABLE, FREEZING = "leases", "unkillable", "freezing"
 """What was added to version 1: a side says what it can, and is asked for nothing else. An agent
-that can LEASES stops work `lease_us` after the last poll it sent that was answered; a controller
-that can UNKILLABLE takes reports of that name."""
+that can LEASES stops work `lease_us` after the last poll it sent that was answered; one that can
+FREEZING does what `freeze` of its orders says; a controller that can UNKILLABLE takes reports of
+that name."""
 
 
 class Message(Struct, frozen=True, gc=False, kw_only=True):
@@ -100,7 +101,10 @@ class LaunchOrder(Message, frozen=True, gc=False, kw_only=True, tag="launch"):
     """Bring a launch to `target`. `task` is there for PREPARED, and for RUNNING where the host
     may not have prepared it yet; `go_env` completes the environment at RUNNING.
     `stop_reason` says why at GONE; `signals` are (number, name) pairs, each acts at most once.
-    At RUNNING the limits are those of now, for they may move while it runs; -1 says nothing."""
+    At RUNNING the limits are those of now, for they may move while it runs; -1 says nothing.
+    `freeze`: odd, once it was let go none of its processes is to run; even, they are to go on; the
+    highest ever seen holds. At GONE, odd means that others may have its room: it is killed without
+    running again."""
 
     launch: int
     job: int
@@ -113,6 +117,7 @@ class LaunchOrder(Message, frozen=True, gc=False, kw_only=True, tag="launch"):
     signals: tuple[tuple[int, str], ...] = ()
     run_limit_us: int = -1
     terminate_us: int = -1
+    freeze: int = 0
 
 
 class AttachmentOrder(Message, frozen=True, gc=False, kw_only=True, tag="attachment"):
@@ -232,6 +237,16 @@ class Probed(Message, frozen=True, gc=False, kw_only=True, tag="probed"):
     generation: int
 
 
+class Frozen(Message, frozen=True, gc=False, kw_only=True, tag="frozen"):
+    """What `freeze` of an order asked is done: odd, none of the launch's processes runs any more;
+    even, they go on."""
+
+    seq: int
+    launch: int
+    generation: int
+    freeze: int
+
+
 class Unkillable(Message, frozen=True, gc=False, kw_only=True, tag="unkillable"):
     """A process of a launch outlives SIGKILL. The launch is not over; its end is told as always,
     when it comes."""
@@ -269,7 +284,7 @@ class Reconciled(Message, frozen=True, gc=False, kw_only=True, tag="reconciled")
     attachments: tuple[AttachmentFound, ...] = ()
 
 
-Report = Armed | Started | Ended | AttachmentResult | Probed | Unkillable | Reconciled
+Report = Armed | Started | Ended | AttachmentResult | Probed | Frozen | Unkillable | Reconciled
 
 
 class Reports(Message, frozen=True, gc=False, kw_only=True):

@@ -112,10 +112,14 @@ def exit_code(ended: Exit | None) -> int | None:
 class Job(Struct, frozen=True, gc=False, kw_only=True):
     """A job: a member of a group (`group` > 0), or plain.
 
-    `start`, `allocation` are 0 while it has none. The fields from `pending_us` on are used by
-    plain jobs only: a gang keeps them in its group. `after` is its dependency as it was written
-    ("" for none), `after_ids` the same with numbers for names, `after_latched` the places of the
-    conditions in it that hold for good, `after_met_us` when all of it held, 0 before.
+    `start`, `allocation` are 0 while it has none. The fields from `pending_us` to `last_failure`
+    are used by plain jobs only: a gang keeps them in its group. `after` is its dependency as it
+    was written ("" for none), `after_ids` the same with numbers for names, `after_latched` the
+    places of the conditions in it that hold for good, `after_met_us` when all of it held, else 0.
+
+    `suspended_by` is who stopped it, or holds it: user (its owner), operator or system;
+    `suspend_since_us` since when it is stopped, `suspended_us` how long its attempt was stopped
+    before that; `resume_us` when it was asked to go on, 0 while nobody did.
 
     `requeue` says what becomes of an attempt that is being stopped to run again: PENDING or HELD,
     "" when nobody asked. `requeues` counts requeues by exit value, `avoid` names hosts where it
@@ -153,3 +157,14 @@ class Job(Struct, frozen=True, gc=False, kw_only=True):
     requeue: str = ""
     requeues: int = 0
     avoid: tuple[str, ...] = ()
+    suspension: str = "ACTIVE"
+    suspended_by: str = ""
+    suspend_why: str = ""
+    suspend_since_us: int = 0
+    suspended_us: int = 0
+    resume_us: int = 0
+
+    def stopped_us(self, now_us: int) -> int:
+        """How long the attempt was stopped by now: that does not count toward its run limit."""
+        since_us = self.suspend_since_us
+        return self.suspended_us + (max(0, now_us - since_us) if since_us else 0)

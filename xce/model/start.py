@@ -46,7 +46,8 @@ class Start(Struct, frozen=True, gc=False, kw_only=True):
 
 class Allocation(Struct, frozen=True, gc=False, kw_only=True):
     """What was granted to one member for one attempt; shares go as their hosts confirm.
-    `alternative` is the one of the member's requirement that they serve, 0 for the first."""
+    `alternative` is the one of the member's requirement that they serve, 0 for the first. `lent`
+    is what of the shares others may have while the member is suspended."""
 
     number: int
     job: int
@@ -55,6 +56,7 @@ class Allocation(Struct, frozen=True, gc=False, kw_only=True):
     launches: tuple[int, ...]
     generation: int
     alternative: int = 0
+    lent: tuple[Share, ...] = ()
 
 
 class Launch(Struct, frozen=True, gc=False, kw_only=True):
@@ -62,7 +64,8 @@ class Launch(Struct, frozen=True, gc=False, kw_only=True):
     saw its readiness. `generation` is the lsn of the record that granted it: orders and reports
     name it, so that a launch of another history is never taken for this one. `signal_seq`
     numbers the signals asked so far. `ran`: yes, no or unknown, once it ended. `unkillable`: its
-    host says that a process of it outlives SIGKILL."""
+    host says that a process of it outlives SIGKILL. `freeze` counts how often its processes
+    were to be frozen and to go on: odd is frozen; `frozen` is how far its host has come."""
 
     number: int
     job: int
@@ -88,6 +91,8 @@ class Launch(Struct, frozen=True, gc=False, kw_only=True):
     cause_of_end: str = ""
     ran: str = ""
     unkillable: bool = False
+    freeze: int = 0
+    frozen: int = 0
 
 
 class Claim(Struct, frozen=True, gc=False, kw_only=True):

@@ -269,11 +269,12 @@ SUSPENSION = table(
         suspend user     stop it
         resume  session  a plan gave back the same hosts, all or nothing
         resumed agent    its processes go on
+        over    coupling its attempt is over
     """,
     cells="""
-        ACTIVE:    suspend>SUSPENDED resume=already resumed=late
-        SUSPENDED: suspend=already resume>RESUMING resumed=late
-        RESUMING:  suspend>SUSPENDED resume=already resumed>ACTIVE
+        ACTIVE:    suspend>SUSPENDED resume=already resumed=late over=already
+        SUSPENDED: suspend=already resume>RESUMING resumed=late over>ACTIVE
+        RESUMING:  suspend>SUSPENDED resume=already resumed>ACTIVE over>ACTIVE
     """,
 )
 
@@ -317,6 +318,11 @@ COUPLINGS: tuple[Coupling, ...] = (
     Coupling("attachment", "lose", "claim", "claim", "free", "bare", "a claim goes last"),
     Coupling("instance", "miss", "claims", "claim", "fail", "", "what it held is not there"),
     Coupling("job", "kill", "launches", "launch", "stop", "", "ending a job stops its processes"),
+    Coupling("job", "start_failed", "self", "suspension", "over", "", "its next attempt runs"),
+    Coupling("job", "finish", "self", "suspension", "over", "", "nothing of it is left to resume"),
+    Coupling("job", "return", "self", "suspension", "over", "", "its next attempt runs"),
+    Coupling("job", "end_done", "self", "suspension", "over", "", "what is over is not suspended"),
+    Coupling("job", "end_exited", "self", "suspension", "over", "", "neither is it here"),
     Coupling("group", "kill", "members", "job", "kill", "", "ending a gang ends its members"),
     Coupling("group", "finish", "launches", "launch", "stop", "", "the verdict stops what runs"),
     Coupling("group", "retract", "launches", "launch", "stop", "", "a gang restarts whole"),

@@ -83,7 +83,8 @@ class ClassReason(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Plan(Struct, frozen=True, gc=False, kw_only=True):
-    """The outcome of a session: placements in the order in which they were made."""
+    """The outcome of a session: placements in the order in which they were made, and what that is
+    suspended goes on, as (gang, 0) or (0, plain job)."""
 
     session: int
     snapshot_lsn: int
@@ -92,6 +93,7 @@ class Plan(Struct, frozen=True, gc=False, kw_only=True):
     steps: int
     digest: str = ""
     reserves: tuple[Reserve, ...] = ()
+    resumes: tuple[tuple[int, int], ...] = ()
 
     def reason_of(self, class_key: str) -> PendReason | None:
         """Why asks of this class wait, None when none does."""
@@ -106,5 +108,7 @@ def sealed(plan: Plan) -> Plan:
     decided: tuple[object, ...] = (plan.session, plan.snapshot_lsn, plan.placements)
     if plan.reserves:
         decided = (*decided, plan.reserves)
+    if plan.resumes:
+        decided = (*decided, plan.resumes)
     body = msgspec.json.encode(decided)
     return msgspec.structs.replace(plan, digest=blake2b(body, digest_size=16).hexdigest())

@@ -73,6 +73,8 @@ class Code(StrEnum):
     BEHIND = "behind"
     BACKFILL_BOUND = "backfill_bound"
     BEGIN_TIME = "begin_time"
+    RESUME_SHORT = "resume_short"
+    RESUME_AWAY = "resume_away"
 
 
 class CodeText(Struct, frozen=True, gc=False, kw_only=True):
@@ -310,6 +312,18 @@ TABLE: Mapping[Code, CodeText] = MappingProxyType(
             Cure.ON_CHANGE,
             "The job has a begin time that has not come.",
             "the job has a specified start time: {detail}",
+        ),
+        Code.RESUME_SHORT: _row(
+            Scope.JOB,
+            Cure.ON_FREE,
+            "It was suspended, is to go on, and others have what it lent.",
+            "waits to go on: needs {needed} {what} back on {where}, where {available} are free",
+        ),
+        Code.RESUME_AWAY: _row(
+            Scope.HOST,
+            Cure.ON_CHANGE,
+            "It was suspended and is to go on, and a host of it is not there.",
+            "waits to go on: its host {where} cannot be told ({detail})",
         ),
     }
 )

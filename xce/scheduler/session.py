@@ -33,10 +33,11 @@ from xce.scheduler.place.classes import (
     plans_of,
 )
 from xce.scheduler.place.gang import Search
+from xce.scheduler.place.resuming import PREFIX, in_order, take_back
 from xce.scheduler.place.rows import exclusive_ids
 from xce.scheduler.plan import ClassReason, PlacedClaim, PlacedMember, Placement, Plan, sealed
 from xce.scheduler.reasons import Code, Cure, PendReason, reason
-from xce.scheduler.snapshot import USABLE, Ask, Snapshot, free_ranges
+from xce.scheduler.snapshot import USABLE, Ask, ResumeAsk, Snapshot, free_ranges
 from xce.scheduler.time.backfill import Backfill
 
 SECOND_US = 1_000_000
@@ -71,7 +72,9 @@ class SessionRun:
         self._work = Workspace(snapshot)
         self._time = Backfill(self._work)
         self._empty: Workspace | None = None
-        self._line = Line(((ask.place, ask) for ask in snapshot.pending), snapshot.accounts)
+        asks = in_order(snapshot.resumes, snapshot.pending)
+        self._line = Line(((ask.place, ask) for ask in asks), snapshot.accounts)
+        self._resumes: list[tuple[int, int]] = []
         self._classes: dict[tuple[str, Choice], Compiled] = {}
         self._waiting: dict[str, Waiting] = {}
         self._blocked: dict[tuple[str, int], Waiting] = {}
@@ -84,7 +87,10 @@ class SessionRun:
         """Works on for `steps` more steps (0 = to the end); True when the session is over."""
         until, self._plan = self.steps + steps, None
         for ask in self._line:
-            self._consider(ask)
+            if isinstance(ask, ResumeAsk):
+                self._resume(ask)
+            else:
+                self._consider(ask)
             if steps and self.steps >= until:
                 return False
         return True
@@ -105,9 +111,21 @@ class SessionRun:
                     reasons=reasons,
                     steps=self.steps,
                     reserves=tuple(self._time.reserves),
+                    resumes=tuple(self._resumes),
                 )
             )
         return self._plan
+
+    def _resume(self, ask: ResumeAsk) -> None:
+        """Suspended work goes on, or waits for what it lent."""
+        self.steps += TRY_STEPS
+        why = take_back(self._work, ask)
+        if why is None:
+            self._line.booked(ask.slots)
+            self._resumes.append((ask.group, ask.job))
+        else:
+            self._waiting[PREFIX + ask.label] = waits = Waiting(why, ask.label)
+            waits.count = 1
 
     def _consider(self, ask: Ask) -> None:
         self.steps += 1
@@ -277,7 +295,7 @@ def run_session(snapshot: Snapshot, budget: Budget = NO_LIMIT) -> Plan:
 
 def dry_run(snapshot: Snapshot, ask: Ask) -> Placement | PendReason:
     """What a session would say to this ask if it were alone: for `--dry-run` and `explain`."""
-    alone = structs.replace(snapshot, pending=(ask,), known={})
+    alone = structs.replace(snapshot, pending=(ask,), resumes=(), known={})
     plan = run_session(alone)
     return plan.placements[0] if plan.placements else plan.reasons[0].reason
 
@@ -291,6 +309,7 @@ def emptied(snapshot: Snapshot) -> Snapshot:
         free_masks=snapshot.hosts.all_masks(),
         free_ports=tuple(free_ranges(ports, ()) for ports in snapshot.hosts.ports),
         pending=(),
+        resumes=(),
     )
 
 

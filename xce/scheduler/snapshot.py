@@ -103,6 +103,43 @@ class Ask(Struct, frozen=True, gc=False, kw_only=True):
         return group_text(self.group) if self.group else job_text(self.roles[0].jobs[0])
 
 
+class Back(Struct, frozen=True, gc=False, kw_only=True):
+    """What suspended work must get back on one host: amounts by counter, instances as bits."""
+
+    host: int
+    counters: tuple[tuple[str, int], ...] = ()
+    bits: tuple[tuple[str, int], ...] = ()
+
+
+class ResumeAsk(Struct, frozen=True, gc=False, kw_only=True):
+    """A suspended gang (`group` > 0) or plain job (`job`) that is to go on: it needs back what it
+    lent, on the same hosts, all or nothing. `away` names a host of it that is not there, with its
+    standing."""
+
+    group: int = 0
+    job: int = 0
+    order: tuple[int, ...]
+    parts: tuple[Back, ...] = ()
+    away: tuple[str, str] | None = None
+    account: str = ""
+    fixed: int = ALWAYS
+
+    @property
+    def place(self) -> Place:
+        """Where it stands."""
+        return Place(self.order, self.account, self.fixed)
+
+    @property
+    def slots(self) -> int:
+        """How many slots it takes back."""
+        return sum(dict(part.counters).get("slots", 0) for part in self.parts)
+
+    @property
+    def label(self) -> str:
+        """`g7` for a gang, `12` or `12[3]` for a plain job."""
+        return group_text(self.group) if self.group else job_text(self.job)
+
+
 class HostEntry(Struct, frozen=True, gc=False, kw_only=True):
     """One host of the inventory, as `HostTable.build` takes it."""
 
@@ -226,6 +263,7 @@ class Snapshot(Struct, frozen=True, gc=False, kw_only=True):
     free_ports: tuple[Ranges, ...]
     versions: tuple[int, ...]
     pending: tuple[Ask, ...] = ()
+    resumes: tuple[ResumeAsk, ...] = ()
     inactive_queues: tuple[str, ...] = ()
     types: Mapping[str, ResourceType] = BUILT_IN
     seed: int = 0

@@ -1,4 +1,4 @@
-"""Gang groups: submit, lint, list, show, wait, kill, explain, history."""
+"""Gang groups: submit, lint, list, show, wait, kill, suspend, resume, ..."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import click
 from xcecli import doing, say
 from xcecli.commands.jobs import explain as explain_any
 from xcecli.commands.jobs import history as history_any
+from xcecli.commands.jobs import resume as resume_any
+from xcecli.commands.jobs import suspend as suspend_any
 from xcecli.commands.jobs import wait as wait_any
 from xcecli.commands.shape import CONTEXT, Family, command, epilog, fetch, show
 from xcecli.doing import format_of, hosts_text, named, new_key, place_of, quoted, wait_for
@@ -323,5 +325,7 @@ group.add_command(group_list)
 group.add_command(group_show)
 group.add_command(group_kill)
 group.add_command(wait_any)
+group.add_command(suspend_any)
+group.add_command(resume_any)
 group.add_command(explain_any)
 group.add_command(history_any)

@@ -105,29 +105,26 @@ def wait(
 # -- suspend and resume ---------------------------------------------------------------------------
 
 
-@command("suspend", "  xcecli suspend 12\n  xcecli suspend 12 13")
+@command("suspend", "  xcecli suspend 12\n  xcecli suspend 12 13\n  xcecli suspend g7")
 @click.argument("names", nargs=-1, required=True, metavar="JOB...")
 def suspend(values: dict[str, Any], names: tuple[str, ...]) -> int:
-    """Keep pending jobs from being started, until they are resumed.
+    """Stop running jobs or gangs, and keep pending ones from being started.
 
-    Jobs that have started are refused: stopping them is not there yet.
+    Once its hosts have frozen it, others may have its slots and whatever else its resource types
+    release; it keeps its memory. A gang is suspended whole.
     """
-    return ask_each(values, _plain(names), "suspend", "is being stopped")
+    return ask_each(values, list(names), "suspend", "is being stopped")
 
 
-@command("resume", "  xcecli resume 12\n  xcecli resume 12 13")
+@command("resume", "  xcecli resume 12\n  xcecli resume 12 13\n  xcecli resume g7")
 @click.argument("names", nargs=-1, required=True, metavar="JOB...")
 def resume(values: dict[str, Any], names: tuple[str, ...]) -> int:
-    """Let suspended jobs, and those submitted with -H, be started."""
-    return ask_each(values, _plain(names), "resume", "is being resumed")
+    """Let suspended jobs or gangs go on, and those submitted with -H be started.
 
-
-def _plain(names: tuple[str, ...]) -> list[str]:
-    gang = next((name for name in names if kind_of(name) == "groups"), "")
-    if gang:
-        said = f"Group <{say.line(gang)}>: gangs cannot be suspended by this version"
-        raise Failure(said, say.REFUSED)
-    return list(names)
+    What was lent meanwhile is given back first, on the same hosts; `xcecli explain` says what a
+    job waits for until then.
+    """
+    return ask_each(values, list(names), "resume", "is being resumed")
 
 
 # -- logs ---------------------------------------------------------------------------------------

@@ -267,5 +267,5 @@ def test_a_held_job_latches_while_it_is_held_and_waits_to_be_let_go() -> None:
     world.run(2 * SECOND_US)
     assert world.state.jobs[second].after_met_us
     assert world.state.jobs[second].state == "HELD"
-    world.ask(c.HoldJob(actor=OPS, job=second, hold=False))
+    world.ask(c.Resume(actor=OPS, job=second))
     until_state(world, "job", second, "DONE")

@@ -75,7 +75,7 @@ def test_a_job_requeued_to_be_held_waits_for_its_owner() -> None:
     until_state(world, "job", key, "HELD")
     world.run(60 * SECOND_US)
     assert attempts(world, key) == [1]
-    world.ask_body(c.HoldJob(actor=ANNA, job=key, hold=False))
+    world.ask_body(c.Resume(actor=ANNA, job=key))
     until_state(world, "job", key, "DONE")
 
 

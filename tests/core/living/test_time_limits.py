@@ -51,7 +51,7 @@ def test_a_held_job_whose_begin_time_passed_begins_when_it_is_let_go() -> None:
     key = world.submit(job(begin_us=world.now_us + HALF_US, held=True))
     world.run(2 * HALF_US)
     assert world.state.jobs[key].state == "HELD"
-    world.ask_body(c.HoldJob(actor=job().actor, job=key, hold=False))
+    world.ask_body(c.Resume(actor=job().actor, job=key))
     until_state(world, "job", key, "DONE")
 
 

@@ -23,8 +23,8 @@ from typing import Any
 from xce.agent.reporters import bounds
 from xce.agent.reporters.lines import LineWrong, Values, read_line
 from xce.agent.supervisor import kernel
-from xce.agent.supervisor.cgroup import Group
-from xce.agent.supervisor.tree import COOKIE, Tree
+from xce.agent.supervisor.processes.cgroup import Group
+from xce.agent.supervisor.processes.tree import COOKIE, Tree
 
 LINE_MAX = 64 << 10
 READ_MAX = 64 << 10

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from xce import crashpoint
-from xce.agent.supervisor.cgroup import Cgroups, Group
 from xce.agent.supervisor.endings import ARMED, PREPARING, RUNNING, Endings, now_us
 from xce.agent.supervisor.kernel import clock_s
 from xce.agent.supervisor.launch import (
@@ -22,11 +21,13 @@ from xce.agent.supervisor.launch import (
     signal_number,
     unstarted,
 )
+from xce.agent.supervisor.processes.cgroup import Cgroups, Group
+from xce.agent.supervisor.processes.freezer import Freezer
+from xce.agent.supervisor.processes.tree import Tree
 from xce.agent.supervisor.spawn import Recipe, Unpreparable, fork_process
-from xce.agent.supervisor.tree import Tree
 from xce.agent.supervisor.wire import CAN, VERSION, Message
 
-_OF_LAUNCH = ("prepare", "go", "stop", "signal", "limit")
+_OF_LAUNCH = ("prepare", "go", "stop", "signal", "limit", "freeze")
 
 
 class Core:
@@ -41,6 +42,7 @@ class Core:
         self.live = endings.live
         self.after = endings.after
         self.tell = endings.tell
+        self.freezer = Freezer(endings)
         self.file_folder = file_folder
         self._allow_root = allow_root
 
@@ -174,6 +176,9 @@ class Core:
         elif live.state in (PREPARING, ARMED, RUNNING):
             if "grace_us" in message:
                 live.grace_s = message["grace_us"] / 1e6
+            if message.get("freeze", 0) > live.freeze:
+                self._freeze(message)
+                live.tree.thaw(self.endings.others(live))
             live.cause = cause_of(message["reason"])
             live.message = message["reason"]
             self.endings.bring_down(live)
@@ -182,6 +187,9 @@ class Core:
         launch = message["launch"]
         self.ledger.note_exited(launch, message["generation"], outcome)
         self.after.append(lambda: self.endings.tell_end(launch))
+
+    def _freeze(self, message: Message) -> None:
+        self.freezer.handle(message)
 
     def _signal(self, message: Message) -> None:
         live = self.live.get(message["launch"])
@@ -218,6 +226,7 @@ class Core:
         "stop": _stop,
         "signal": _signal,
         "limit": _limit,
+        "freeze": _freeze,
     }
 
     # --- up -------------------------------------------------------------------------------
@@ -273,6 +282,7 @@ class Core:
         live.let_go_s = clock_s()
         self._tell_started(live)
         self.endings.watch_limits(live)
+        self.freezer.act(live)
 
     def _tell_armed(self, live: Launch) -> None:
         if live.state in (ARMED, RUNNING):

@@ -51,6 +51,7 @@ class Endings:
         self.tell = tell
         self.renewed_s = 0.0
         self.leased: dict[int, Launch] = {}
+        self.look_frozen: Callable[[Launch], None] = lambda live: None
         self._by_pid: dict[int, Launch] = {}
 
     def add(self, live: Launch) -> None:
@@ -86,8 +87,9 @@ class Endings:
         self.bring_down(live)
 
     def bring_down(self, live: Launch) -> None:
-        """End the launch: gently what runs, at once what is only parked."""
-        if live.was_started and live.tree.mains:
+        """End the launch: gently what runs, at once what is only parked, or frozen: others may
+        have its room, so that it does not run again."""
+        if live.was_started and live.tree.mains and not live.is_frozen:
             live.state = STOPPING
             live.kill_at_s = clock_s() + live.grace_s
             live.tree.signal(signal.SIGTERM, self.others(live))
@@ -214,6 +216,8 @@ class Endings:
         if live.state == RUNNING:
             if live.tree.mains:
                 self.watch_limits(live)
+            if live.state == RUNNING and live.is_frozen:
+                self.look_frozen(live)
             return
         if live.tree.mains and (live.state == CLEANING or now_s >= live.kill_at_s):
             self._kill(live)

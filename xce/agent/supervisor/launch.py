@@ -12,8 +12,8 @@ import signal
 from enum import StrEnum
 from typing import Any
 
+from xce.agent.supervisor.processes.tree import Tree
 from xce.agent.supervisor.spawn import Process
-from xce.agent.supervisor.tree import Tree
 
 CAUSES = ("killed", "stopped", "oom", "run_limit", "deadline", "lease")
 
@@ -66,6 +66,11 @@ class Launch:
         self.ready_port = 0
         self.paths: list[str] = []
         self.clean_tries = 0
+        self.freeze = 0
+        self.frozen = 0
+        self.freeze_tries = 0
+        self.frozen_since_s = 0.0
+        self.stopped_s = 0.0
         self.is_recovered = False
         self._first_failure: Process | None = None
         self._cpu_us = 0
@@ -75,6 +80,11 @@ class Launch:
     def was_started(self) -> bool:
         """Whether `started` is in the journal."""
         return self.started_us > 0
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether its processes are to stand still, and do or are about to."""
+        return self.freeze % 2 == 1 and self.was_started
 
     @property
     def is_parked(self) -> bool:
@@ -96,8 +106,8 @@ class Launch:
         """The moments (of the boot-time clock) at which it is over a limit, and which one. The
         termination time is a time of day: where the wall clock is set, it moves with it."""
         found = []
-        if self.limit_s > 0:
-            found.append((self.let_go_s + self.limit_s, "run_limit"))
+        if self.limit_s > 0 and not self.frozen_since_s:
+            found.append((self.let_go_s + self.limit_s + self.stopped_s, "run_limit"))
         if self.terminate_us > 0:
             found.append((now_s + (self.terminate_us - now_us) / 1e6, "deadline"))
         return sorted(found)
@@ -110,6 +120,7 @@ class Launch:
             "state": TOLD_AS.get(self.state, str(self.state)),
             "at_us": self.started_us,
             "ready_port": self.ready_port,
+            "frozen": self.frozen,
         }
 
     def took_exit(self, pid: int, status: int, usage: resource.struct_rusage) -> None:

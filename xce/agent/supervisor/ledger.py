@@ -21,7 +21,9 @@ REWRITE_BYTES = 4 << 20
 class Page:
     """One launch in the ledger."""
 
-    __slots__ = ("acked_us", "generation", "launch", "outcome", "signals", "started_us")
+    __slots__ = (
+        "acked_us", "freeze", "generation", "launch", "outcome", "signals", "started_us",
+    )  # fmt: skip
 
     def __init__(self, launch: int, generation: int) -> None:
         self.launch = launch
@@ -30,6 +32,7 @@ class Page:
         self.outcome: Entry | None = None
         self.acked_us = 0
         self.signals: set[int] = set()
+        self.freeze = 0
 
     def entry(self) -> Entry:
         """The page as one entry of a rewritten journal."""
@@ -41,6 +44,7 @@ class Page:
             "outcome": self.outcome,
             "acked": self.acked_us,
             "signals": sorted(self.signals),
+            "freeze": self.freeze,
         }
 
 
@@ -91,9 +95,12 @@ class Ledger:
             page.acked_us = entry["at"]
         elif kind == "signal":
             page.signals.add(entry["s"])
+        elif kind == "freeze":
+            page.freeze = max(page.freeze, entry["n"])
         elif kind == "page":
             page.started_us, page.outcome = entry["started"], entry["outcome"]
             page.acked_us, page.signals = entry["acked"], set(entry["signals"])
+            page.freeze = entry.get("freeze", 0)
 
     def _note(self, entry: Entry, *, lazily: bool = False) -> None:
         self._fold(entry)
@@ -133,6 +140,10 @@ class Ledger:
             return
         if page.outcome is not None and not page.acked_us:
             self._note({"k": "acked", "l": launch, "at": at_us}, lazily=True)
+
+    def note_frozen(self, launch: int, freeze: int) -> None:
+        """A launch is to be frozen, or to go on."""
+        self._note({"k": "freeze", "l": launch, "n": freeze})
 
     def note_signal(self, launch: int, seq: int) -> bool:
         """Whether signal `seq` is new; then it is used up."""

@@ -13,7 +13,7 @@ from xce.agent.supervisor.core import Core
 from xce.agent.supervisor.endings import now_us
 from xce.agent.supervisor.launch import Launch, lost, unstarted
 from xce.agent.supervisor.ledger import Ledger, Page
-from xce.agent.supervisor.tree import Orphans
+from xce.agent.supervisor.processes.tree import Orphans
 
 
 def recover(core: Core, boot_id: str) -> None:

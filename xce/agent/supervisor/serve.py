@@ -16,11 +16,11 @@ import sys
 import time
 
 from xce.agent.supervisor import kernel
-from xce.agent.supervisor.cgroup import Cgroups
 from xce.agent.supervisor.core import Core
 from xce.agent.supervisor.endings import Endings, now_us
 from xce.agent.supervisor.journal import Journal, JournalDamaged, JournalFull
 from xce.agent.supervisor.ledger import Ledger
+from xce.agent.supervisor.processes.cgroup import Cgroups
 from xce.agent.supervisor.recover import recover
 from xce.agent.supervisor.wire import Channel, Message, PeerBroken, check
 

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple, NoReturn
 
 from xce import crashpoint
 from xce.agent.supervisor import kernel
-from xce.agent.supervisor.cgroup import Group
-from xce.agent.supervisor.tree import COOKIE
+from xce.agent.supervisor.processes.cgroup import Group
+from xce.agent.supervisor.processes.tree import COOKIE
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _BOUND = ("LSB_BIND_CPU_LIST", "LSB_BIND_MEM_LIST", "LSB_BIND_MEM_POLICY")

@@ -1,10 +1,11 @@
 """Lines of JSON over a unix socket, as agent and supervisor speak them.
 
-The agent asks: hello, epoch, anchor, renewed, prepare, go, stop, signal, limit, ack, sync, leave,
-drain.
+The agent asks: hello, epoch, anchor, renewed, prepare, go, stop, signal, limit, freeze, ack, sync,
+leave, drain.
 The supervisor tells: listed (answer to hello), synced (all asked before is durable), armed,
-started, ended, unkillable. `listed` says what the supervisor can beyond its first version; it is
-asked for nothing else. A line is one object; order is kept in both directions. What the other side
+started, frozen, ended, unkillable. `listed` says what the supervisor can beyond its first version;
+it is asked for nothing else. A line is one object; order is kept in both directions. What the
+other side
 sends beyond `LINE_BYTES_MAX` without a line end is a broken peer.
 """
 
@@ -14,7 +15,7 @@ from typing import Any
 
 Message = dict[str, Any]
 VERSION = 1
-CAN = ("leases", "unkillable")
+CAN = ("leases", "unkillable", "freezing")
 LINE_BYTES_MAX = 64 << 20
 
 
@@ -31,6 +32,7 @@ SHAPES: dict[str, dict[str, type]] = {
     "stop": {**_LAUNCH, "reason": str},
     "signal": {**_LAUNCH, "seq": int, "name": str},
     "limit": {**_LAUNCH, "run_limit_us": int, "terminate_us": int},
+    "freeze": {**_LAUNCH, "freeze": int},
     "leave": {},
     "drain": {},
 }

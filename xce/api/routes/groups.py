@@ -15,7 +15,7 @@ from xce.api.ports import Engine
 from xce.api.problem import Problem, refused
 from xce.api.routes.histories import story_of
 from xce.api.show import Shown, ended, reason_body, retired
-from xce.controller.core.commands import Kill, Rejection, SubmitGroup
+from xce.controller.core.commands import Kill, Rejection, Resume, SubmitGroup, Suspend
 from xce.model.group import Group
 from xce.model.ids import group_text, parse_group
 from xce.model.manifest import schema
@@ -49,6 +49,8 @@ class GroupRoutes:
         add("/v1/groups/{group}", self.show, methods=["GET"])
         add("/v1/groups/{group}/members", self.members, methods=["GET"])
         add("/v1/groups/{group}/kill", self.kill, methods=["POST"], status_code=202)
+        add("/v1/groups/{group}/suspend", self.suspend, methods=["POST"], status_code=202)
+        add("/v1/groups/{group}/resume", self.resume, methods=["POST"], status_code=202)
         add("/v1/groups/{group}/wait", self.wait, methods=["GET"])
         add("/v1/groups/{group}/explain", self.explain, methods=["GET"])
         add("/v1/groups/{group}/history", self.history, methods=["GET"])
@@ -122,6 +124,20 @@ class GroupRoutes:
         told = await asked(self._engine, command)
         return answer({**told.body, "lsn": told.lsn}, 202)
 
+    async def suspend(self, group: str, request: Request) -> Response:
+        """Stop a running gang, all of it; keep a pending one from being started."""
+        number, idempotent = self._number(group), request_of(request, await request.body())
+        command = Suspend(actor=actor_of(request), group=number, request=idempotent)
+        told = await asked(self._engine, command)
+        return answer({**told.body, "lsn": told.lsn}, 202)
+
+    async def resume(self, group: str, request: Request) -> Response:
+        """Let a suspended gang go on, or be started."""
+        number, idempotent = self._number(group), request_of(request, await request.body())
+        command = Resume(actor=actor_of(request), group=number, request=idempotent)
+        told = await asked(self._engine, command)
+        return answer({**told.body, "lsn": told.lsn}, 202)
+
     async def wait(
         self,
         group: str,
@@ -141,7 +157,7 @@ class GroupRoutes:
         """Why it waits, what its start still misses, or what it is doing."""
         body = await self._body(group)
         reason = None
-        if body["state"] == "PENDING":
+        if body["state"] == "PENDING" or body.get("resume_asked_us"):
             # What a session said stays until something is freed; who runs has no use for it.
             reason = reason_body(self._engine.reasons_for(body["id"]))
         return answer({"group": body, "reason": reason, "missing": self._missing(group)})

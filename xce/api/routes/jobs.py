@@ -35,7 +35,7 @@ from xce.api.routes.arrays import (
 from xce.api.routes.histories import story_of
 from xce.api.show import Shown, ended, reason_body, retired
 from xce.controller.core.arrays.elements import found_job, jobs_of_array
-from xce.controller.core.commands import HoldJob, Kill, Rejection
+from xce.controller.core.commands import Kill, Rejection, Resume, Suspend
 from xce.model.ids import group_text, job_index, job_number, job_text, parse_job
 from xce.model.job import Job
 
@@ -173,18 +173,20 @@ class JobRoutes:
         return answer({**told.body, "lsn": told.lsn}, 202)
 
     async def suspend(self, job: str, request: Request) -> Response:
-        """Keep a pending job from being started."""
-        return await self._hold(job, request, hold=True)
-
-    async def resume(self, job: str, request: Request) -> Response:
-        """Let a suspended job be started."""
-        return await self._hold(job, request, hold=False)
-
-    async def _hold(self, job: str, request: Request, *, hold: bool) -> Response:
+        """Stop a running job; keep a pending one from being started."""
         key, runs = named(job)
         idempotent = request_of(request, await request.body())
         actor = actor_of(request)
-        command = HoldJob(actor=actor, job=key, hold=hold, elements=runs, request=idempotent)
+        command = Suspend(actor=actor, job=key, elements=runs, request=idempotent)
+        told = await asked(self._engine, command)
+        return answer({**told.body, "lsn": told.lsn}, 202)
+
+    async def resume(self, job: str, request: Request) -> Response:
+        """Let a suspended job go on, or be started."""
+        key, runs = named(job)
+        idempotent = request_of(request, await request.body())
+        actor = actor_of(request)
+        command = Resume(actor=actor, job=key, elements=runs, request=idempotent)
         told = await asked(self._engine, command)
         return answer({**told.body, "lsn": told.lsn}, 202)
 
@@ -214,7 +216,8 @@ class JobRoutes:
 
     def _why(self, body: dict[str, Any]) -> dict[str, Any] | None:
         """Why it waits; sessions tell it of a class, in which others may run."""
-        if body["state"] != "PENDING" and not body.get("states", {}).get("PENDING"):
+        waits = body["state"] == "PENDING" or body.get("states", {}).get("PENDING")
+        if not waits and not body.get("resume_asked_us"):
             return None
         return reason_body(self._engine.reasons_for(body["id"]))
 

@@ -102,13 +102,25 @@ class Kill(Struct, frozen=True, gc=False, kw_only=True):
     request: Request = Request()
 
 
-class HoldJob(Struct, frozen=True, gc=False, kw_only=True):
-    """Keep a pending job from being placed, or (`hold` False) let it go again; of an array those of
-    `elements` (none: all)."""
+class Suspend(Struct, frozen=True, gc=False, kw_only=True):
+    """Stop a running job (`job` > 0) or gang; keep a pending one from being placed; of an array
+    those of `elements` (none: all)."""
 
     actor: Actor
-    job: int
-    hold: bool = True
+    job: int = 0
+    group: int = 0
+    why: str = ""
+    elements: Runs = ()
+    request: Request = Request()
+
+
+class Resume(Struct, frozen=True, gc=False, kw_only=True):
+    """Let a suspended job or gang go on, a held one be placed; of an array those of `elements`
+    (none: all)."""
+
+    actor: Actor
+    job: int = 0
+    group: int = 0
     elements: Runs = ()
     request: Request = Request()
 
@@ -233,6 +245,20 @@ class CommitPlan(Struct, frozen=True, gc=False, kw_only=True):
     reserves: tuple[Reserve, ...] = ()
 
 
+class CommitResumes(Struct, frozen=True, gc=False, kw_only=True):
+    """The part of a session's plan that gives suspended work back what it lent: by gang, or by
+    plain job where there is none. Checked again, all or nothing for each."""
+
+    actor: Actor
+    session: int
+    snapshot_lsn: int
+    config_lsn: int
+    snapshot_us: int
+    digest: str
+    resumes: tuple[tuple[int, int], ...]
+    tick_lsn: int = 0
+
+
 class EndSession(Struct, frozen=True, gc=False, kw_only=True):
     """A session that changed something is over."""
 
@@ -305,9 +331,10 @@ Command = (
     SubmitJob
     | SubmitGroup
     | Kill
-    | HoldJob
     | LimitArray
     | RequeueJob
+    | Suspend
+    | Resume
     | LoadConfig
     | RegisterHost
     | TakeReport
@@ -316,6 +343,7 @@ Command = (
     | HostFenced
     | TimerDue
     | CommitPlan
+    | CommitResumes
     | EndSession
     | NoteCut
     | StartLeading

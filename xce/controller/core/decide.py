@@ -11,16 +11,17 @@ from msgspec import Struct
 
 from xce.controller.core import commands as c
 from xce.controller.core.deciders.asked.arrays import limit_array
-from xce.controller.core.deciders.asked.hold import hold_job
 from xce.controller.core.deciders.asked.kill import kill
 from xce.controller.core.deciders.asked.requeue import requeue_job
 from xce.controller.core.deciders.asked.submit import submit_group, submit_job
+from xce.controller.core.deciders.asked.suspend import resume_work, suspend_work
 from xce.controller.core.deciders.clock import timer_due
 from xce.controller.core.deciders.hosts import host_event, register_host
 from xce.controller.core.deciders.log import end_session, load_config, note_cut, start_leading
 from xce.controller.core.deciders.losses import host_fenced, leases_over
 from xce.controller.core.deciders.plan import commit_plan
 from xce.controller.core.deciders.reports import take_report
+from xce.controller.core.deciders.resumes import commit_resumes
 from xce.controller.core.depending.latch import latch
 from xce.controller.core.fold.state import State
 from xce.controller.core.life.draft import Draft
@@ -45,9 +46,10 @@ _DECIDERS = {
     c.SubmitJob: submit_job,
     c.SubmitGroup: submit_group,
     c.Kill: kill,
-    c.HoldJob: hold_job,
     c.LimitArray: limit_array,
     c.RequeueJob: requeue_job,
+    c.Suspend: suspend_work,
+    c.Resume: resume_work,
     c.LoadConfig: load_config,
     c.RegisterHost: register_host,
     c.TakeReport: take_report,
@@ -56,6 +58,7 @@ _DECIDERS = {
     c.HostFenced: host_fenced,
     c.TimerDue: timer_due,
     c.CommitPlan: commit_plan,
+    c.CommitResumes: commit_resumes,
     c.EndSession: end_session,
     c.NoteCut: note_cut,
     c.StartLeading: start_leading,
@@ -67,7 +70,8 @@ _DECIDERS = {
 
 
 _INTERNAL = (
-    c.TimerDue, c.CommitPlan, c.EndSession, c.NoteCut, c.StartLeading, c.LeasesOver, c.HostFenced,
+    c.TimerDue, c.CommitPlan, c.CommitResumes, c.EndSession, c.NoteCut, c.StartLeading,
+    c.LeasesOver, c.HostFenced,
 )  # fmt: skip
 
 

@@ -12,9 +12,11 @@ from msgspec import structs
 
 from xce.controller.core.arrays.elements import job_of
 from xce.controller.core.arrays.planning import singly
+from xce.controller.core.deciders.resumes import waiting_members
 from xce.controller.core.fold.state import State
+from xce.controller.core.life.suspending import hosts_of
 from xce.controller.core.queueing import fairness
-from xce.controller.core.resources.lending import exclusive_use, lent
+from xce.controller.core.resources.lending import exclusive_use, lent, owed
 from xce.controller.core.resources.pools import free_of, pools_of, total_of
 from xce.controller.core.time.ends import endings
 from xce.controller.core.time.policies import time_policies
@@ -24,6 +26,7 @@ from xce.model.config import PoolConfig
 from xce.model.group import Group, GroupSpec
 from xce.model.host import Host
 from xce.model.job import Job
+from xce.model.placing import Share
 from xce.model.resources import site_types
 from xce.scheduler.fit.processors import CPU
 from xce.scheduler.order import Line
@@ -31,10 +34,12 @@ from xce.scheduler.place.topology import default_level
 from xce.scheduler.reasons import PendReason
 from xce.scheduler.snapshot import (
     Ask,
+    Back,
     Column,
     HostEntry,
     HostTable,
     Observed,
+    ResumeAsk,
     RoleAsk,
     Snapshot,
     free_ranges,
@@ -42,6 +47,7 @@ from xce.scheduler.snapshot import (
 from xce.scheduler.time.terms import NONE
 
 ASKS_MAX = 10_000
+AWAY = frozenset({"host_joining", "host_suspect", "host_down"})
 _UNUSABLE = {
     "JOINING": "host_joining",
     "SUSPECT": "host_suspect",
@@ -101,7 +107,9 @@ class Viewer:
         session = state.last("session") + 1
         reasons = known or {}
         asks = tuple(self.asks(now_us, reasons, limit))
-        shared = sorted({ask.account for ask in asks if ask.account})
+        resumes = self._resumes(now_us)
+        accounts = {ask.account for ask in asks} | {ask.account for ask in resumes}
+        shared = sorted(accounts - {""})
         return Snapshot(
             lsn=state.lsn,
             session=session,
@@ -116,6 +124,7 @@ class Viewer:
             ),
             versions=tuple(state.index.version.get(name, 0) for name in table.names),
             pending=asks,
+            resumes=resumes,
             inactive_queues=self._inactive(asks),
             types=site_types(state.config.types),
             seed=session,
@@ -265,6 +274,44 @@ class Viewer:
             return None if found.not_before_us > now_us else self._gang(found, class_key)
         job = job_of(state, key)
         return None if job.not_before_us > now_us else self._plain(job, class_key)
+
+    def _resumes(self, now_us: int) -> tuple[ResumeAsk, ...]:
+        """Suspended work that is to go on, in order."""
+        found = (self._resume(waiter, now_us) for waiter in self._state.index.resuming)
+        return tuple(sorted(found, key=lambda ask: ask.order))
+
+    def _resume(self, waiter: tuple[int, int], now_us: int) -> ResumeAsk:
+        state, (group, key) = self._state, waiter
+        members = waiting_members(state, waiter)
+        shares = (share for one in members for share in owed(state, state.jobs[one], now_us))
+        away = (
+            (name, standing)
+            for name in hosts_of(state, members)
+            if (standing := self._standing(state.hosts[name])) in AWAY
+        )
+        ordering = state.index.ordering
+        place = (
+            ordering.of_group(state.groups[group]) if group else ordering.of_job(state.jobs[key])
+        )
+        return ResumeAsk(
+            group=group, job=key, order=place.key, parts=tuple(self._back(one) for one in shares),
+            away=next(away, None), account=place.account, fixed=place.fixed,
+        )  # fmt: skip
+
+    def _back(self, share: Share) -> Back:
+        """A lent share as columns and bits."""
+        bits: dict[str, int] = {}
+        for key in share.instances:
+            _, type_, name = key.split("/", 2)
+            found = self._state.instances.get(key)
+            if found is not None or type_ == CPU:
+                bit = found.number if found is not None else int(name)
+                bits[type_] = bits.get(type_, 0) | 1 << bit
+        return Back(
+            host=self.table().index[share.host],
+            counters=tuple((name.partition("@")[0], n) for name, n in share.counters),
+            bits=tuple(sorted(bits.items())),
+        )
 
     def _plain(self, job: Job, class_key: str) -> Ask:
         spec = self._state.specs[job.spec]

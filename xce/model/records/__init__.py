@@ -18,7 +18,9 @@ from xce.model.records.asked import (
     JobSubmitted,
     KillAsked,
     Latched,
+    ResumeAsked,
     RoleSpan,
+    SuspendAsked,
 )
 from xce.model.records.ends import ClaimReleased, FailureNoted, GroupDecided, GroupEnded, Retired
 from xce.model.records.form import Body, Change, Record
@@ -45,6 +47,7 @@ from xce.model.records.starts import (
     BarrierPassed,
     LaunchArmed,
     LaunchEnded,
+    LaunchFrozen,
     LaunchStarted,
     RoleReady,
     StartFailed,
@@ -74,6 +77,8 @@ __all__ = [
     "Latched",
     "DependencyLatched",
     "KillAsked",
+    "SuspendAsked",
+    "ResumeAsked",
     "PlannedGroup",
     "Planned",
     "ReservationSet",
@@ -87,6 +92,7 @@ __all__ = [
     "StartFailed",
     "LaunchStarted",
     "LaunchEnded",
+    "LaunchFrozen",
     "FailureNoted",
     "GroupDecided",
     "GroupEnded",

@@ -91,3 +91,24 @@ class KillAsked(Body, frozen=True, gc=False, kw_only=True):
     reason: str = "user"
     signal: str = ""
     elements: tuple[tuple[int, int, int], ...] = ()
+
+
+class SuspendAsked(Body, frozen=True, gc=False, kw_only=True):
+    """A job or a gang is to be stopped, or, while it is pending, held; of an array what runs of
+    `elements` (none: all). `by`: user (its owner), operator or system; `why` is for people."""
+
+    job: int = 0
+    group: int = 0
+    by: str
+    why: str = ""
+    elements: tuple[tuple[int, int, int], ...] = ()
+
+
+class ResumeAsked(Body, frozen=True, gc=False, kw_only=True):
+    """A suspended job or gang is to go on; of an array what was stopped of `elements` (none: all).
+    Where something of it was lent, a plan gives that back first."""
+
+    job: int = 0
+    group: int = 0
+    by: str
+    elements: tuple[tuple[int, int, int], ...] = ()

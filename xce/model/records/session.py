@@ -22,7 +22,8 @@ class PlannedGroup(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Planned(Body, frozen=True, gc=False, kw_only=True):
-    """A slice of a session's plan, re-checked and committed."""
+    """A slice of a session's plan, re-checked and committed. `resumed` are suspended jobs (their
+    gang's members, all of them) that got back what they had lent."""
 
     session: int
     slice: int
@@ -33,6 +34,7 @@ class Planned(Body, frozen=True, gc=False, kw_only=True):
     decision: int
     digest: str
     groups: tuple[PlannedGroup, ...]
+    resumed: tuple[int, ...] = ()
 
 
 class ReservationSet(Body, frozen=True, gc=False, kw_only=True):

@@ -73,3 +73,11 @@ class LaunchEnded(Body, frozen=True, gc=False, kw_only=True):
     ended_us: int = 0
     cpu_us: int = 0
     max_rss_bytes: int = 0
+
+
+class LaunchFrozen(Body, frozen=True, gc=False, kw_only=True):
+    """A host has done what `freeze` asks of a launch: odd, none of its processes runs; even, they
+    go on."""
+
+    launch: int
+    freeze: int

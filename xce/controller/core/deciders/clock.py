@@ -12,6 +12,7 @@ from xce.controller.core.life.starts import (
     fail_start,
     give_up,
     has_suspect,
+    is_suspended,
     is_watched,
     missing_of,
     wave_of_roles,
@@ -86,6 +87,8 @@ def _wave(draft: Draft, number: int) -> None:
     group = state.groups[start.group]
     spec = state.group_spec(group)
     if group.start != number or start.wave_opened_us + spec.ready_timeout_us > draft.now_us:
+        return
+    if is_suspended(state, start):
         return
     waves = wave_of_roles(spec)
     waited_s = spec.ready_timeout_us // SECOND_US

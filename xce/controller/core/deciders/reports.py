@@ -30,6 +30,7 @@ from xce.controller.core.life.starts import (
     launch_begun,
     launch_name,
 )
+from xce.controller.core.life.suspending import settle_suspension
 from xce.dispatch import protocol as p
 from xce.model.host import Host
 from xce.model.ids import claim_text, group_text, host_ref, job_text
@@ -41,6 +42,7 @@ from xce.model.records import (
     JobChanged,
     LaunchArmed,
     LaunchEnded,
+    LaunchFrozen,
     LaunchStarted,
     ReportRefused,
 )
@@ -75,6 +77,8 @@ def take_report(draft: Draft, command: c.TakeReport) -> c.Rejection | Answer:
                 _probed(draft, command.host, report)
             case p.Unkillable():
                 _unkillable(draft, command.host, report)
+            case p.Frozen():
+                _frozen(draft, command.host, report)
             case p.Reconciled():
                 _reconciled(draft, command.host, report)
     except Misfit as misfit:
@@ -91,7 +95,7 @@ def _refuse(draft: Draft, host: str, report: str, why: str) -> None:
     draft.fire("admin", host, "close", admin_why=f"refused report: {why}")
 
 
-_OfLaunch = p.Armed | p.Started | p.Ended | p.Probed | p.Unkillable
+_OfLaunch = p.Armed | p.Started | p.Ended | p.Probed | p.Frozen | p.Unkillable
 
 
 def _launch(state: State, host: str, report: _OfLaunch) -> Launch | None:
@@ -211,6 +215,22 @@ def _unkillable(draft: Draft, host: str, report: p.Unkillable) -> None:
     draft.patch("launch", launch.number, unkillable=True)
     if not draft.fire("admin", host, "close", admin_why=why):
         draft.patch("host", host, admin_why=why)
+
+
+def _frozen(draft: Draft, host: str, report: p.Frozen) -> None:
+    """Only the last that was asked is of interest: what was asked before is over."""
+    state = draft.state
+    launch = _launch(state, host, report)
+    if launch is None or launch.state not in LIVE_LAUNCH or launch.state == "STOPPING":
+        return
+    if report.freeze > launch.freeze:
+        raise Misfit(f"launch {launch.number} was frozen and nobody had asked")
+    if report.freeze < launch.freeze or launch.frozen == launch.freeze:
+        return
+    facts = LaunchFrozen(launch=launch.number, freeze=report.freeze)
+    draft.open(facts, _names(state, launch))
+    draft.patch("launch", launch.number, frozen=report.freeze)
+    settle_suspension(draft, launch.job)
 
 
 def _attachment_of(state: State, report: p.AttachmentResult) -> Attachment | None:

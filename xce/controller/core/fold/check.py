@@ -34,6 +34,7 @@ _COMPARED = (
     "users",
     "elements",
     "limited",
+    "resuming",
 )
 _STATES = {name: frozenset(row.name for row in one.states) for name, one in MACHINES.items()}
 
@@ -61,6 +62,7 @@ def _problems(state: State) -> Iterator[str]:
     yield from _groups(state)
     yield from _claims(state)
     yield from _reservations(state)
+    yield from _suspended(state)
 
 
 def _indexes(state: State) -> Iterator[str]:
@@ -216,6 +218,30 @@ def _claims(state: State) -> Iterator[str]:
             yield f"claim c{number} is RELEASED, it holds {claim.holdings} and {attached}"
         if claim.state in ("RELEASING", "RELEASED") and _still_used(state, claim.start, claim.job):
             yield f"claim c{number} is {claim.state} while a consumer's launch is live"
+
+
+def _suspended(state: State) -> Iterator[str]:
+    """What is lent is lent by a member that is suspended, or was when it was told to end, and of
+    which nothing runs."""
+    for number, allocation in sorted(state.allocations.items()):
+        if not allocation.lent:
+            continue
+        job = state.jobs[allocation.job]
+        text = f"job {job_text(job.key)} lends"
+        if job.suspension != "SUSPENDED":
+            yield f"{text} and is {job.suspension}"
+        held = {share.host: share for share in allocation.shares}
+        for lent in allocation.lent:
+            own = held.get(lent.host)
+            if own is None or not set(lent.counters) <= set(own.counters):
+                yield f"{text} on {lent.host} what allocation {number} does not have"
+        live = (state.launches[one] for one in allocation.launches)
+        for launch in (one for one in live if one.state in LIVE_LAUNCH and one.go):
+            if launch.freeze % 2 == 0 or launch.frozen != launch.freeze:
+                yield f"{text} while launch {launch.number} is not frozen"
+    for key, job in sorted(state.jobs.items()):
+        if job.suspension != "ACTIVE" and job.state not in ("STARTING", "RUNNING", "ENDING"):
+            yield f"job {job_text(key)} is {job.state} and {job.suspension}"
 
 
 def _still_used(state: State, start: int, job: int) -> bool:

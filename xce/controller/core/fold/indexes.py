@@ -17,9 +17,10 @@ from xce.controller.core.fold.interned import Interned
 from xce.controller.core.fold.shape import Shape
 from xce.controller.core.fold.timers import Timers, limit_due_us
 from xce.controller.core.queueing.ordering import Ordering, same_place
+from xce.controller.core.queueing.resuming import Resuming
 from xce.controller.core.queueing.usage import Usage
 from xce.controller.core.queueing.waiting import Waiting
-from xce.controller.core.resources.lending import delays_us, fall_times_us, is_watched
+from xce.controller.core.resources.lending import delays_us, fall_times_us, is_watched, kept
 from xce.controller.core.time.watch import note_job, note_reservation
 from xce.model.ids import job_index
 from xce.model.job import Job
@@ -58,6 +59,7 @@ class Indexes(Holdings):
         self.watched: dict[int, None] = {}
         self.limited: dict[int, None] = {}
         self.backing_off: dict[tuple[str, int], None] = {}
+        self.resuming = Resuming()
         self.waits = 0
         self._trial: dict[str, int] | None = None
         self._before = (0, 0)
@@ -155,6 +157,8 @@ class Indexes(Holdings):
         if job_index(key):
             self.elements.note(key, old, new)
         self.usage.refresh(key)
+        freed, waits_more = self.resuming.note(old, new)
+        self.freed, self.waits = self.freed + freed, self.waits + waits_more
         if waits and not (waited and old.pending_us == new.pending_us):
             self._delays(new.spec, new.pending_us, key)
         ended = new is not None and new.state in ENDED_JOB and new.group == 0
@@ -247,7 +251,7 @@ class Indexes(Holdings):
             return
         if new.state == "OPEN" and (old is None or old.state != "OPEN"):
             self.timer(new.deadline_us, "start", key)
-        moved = old is None or old.wave != new.wave
+        moved = old is None or (old.wave, old.wave_opened_us) != (new.wave, new.wave_opened_us)
         if new.state == "PASSED" and moved:
             group = self._state.groups.get(new.group)
             spec = self._state.group_specs.get(group.spec) if group else None
@@ -301,12 +305,12 @@ class Indexes(Holdings):
 
     def _allocation(self, key: Any, old: Any, new: Any) -> None:
         self.usage.refresh((new or old).job)
-        for share in old.shares if old is not None else ():
-            self._use(share.host, share.counters, -1)
-            self._give_back(share.host, share.instances, ("allocation", key))
-        for share in new.shares if new is not None else ():
-            self._use(share.host, share.counters, 1)
-            self._hold(share.host, share.instances, ("allocation", key))
+        for host, counters, instances in kept(old) if old is not None else ():
+            self._use(host, counters, -1)
+            self._give_back(host, instances, ("allocation", key))
+        for host, counters, instances in kept(new) if new is not None else ():
+            self._use(host, counters, 1)
+            self._hold(host, instances, ("allocation", key))
 
     def _claim(self, key: Any, old: Any, new: Any) -> None:
         for holding in old.holdings if old is not None else ():

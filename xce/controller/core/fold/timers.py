@@ -44,8 +44,10 @@ def over_limit_us(job: Job, spec: Spec) -> tuple[int, str]:
     if job.state in ENDED_JOB or job.state == "ENDING":
         return 0, ""
     found = []
-    if spec.run_limit_us and job.started_us and job.state == "RUNNING":
-        found.append((job.started_us + spec.run_limit_us + NET_US, "run_limit"))
+    runs = job.state == "RUNNING" and job.started_us and not job.suspend_since_us
+    if spec.run_limit_us and runs:
+        due_us = job.started_us + spec.run_limit_us + job.suspended_us + NET_US
+        found.append((due_us, "run_limit"))
     if spec.terminate_us and not job.group:
         waits = job.state in ("PENDING", "HELD")
         found.append((spec.terminate_us + (0 if waits else NET_US), "deadline"))

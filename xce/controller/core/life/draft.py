@@ -27,6 +27,7 @@ from xce.model.waiting.array import HELD, JOB, PENDING, Runs
 _HOME = {name: (name, "state") for name in MACHINES} | {
     "liveness": ("host", "liveness"),
     "admin": ("host", "admin"),
+    "suspension": ("job", "suspension"),
 }
 
 _NAMES: dict[str, Callable[[Any], str]] = {
@@ -108,7 +109,7 @@ class Draft:
         target = MACHINES[machine].next(getattr(entity, field), event, f"{what} {key}")
         if target is None:
             return False
-        fields = {**self._always(machine, event), **fields}
+        fields = {**self._always(machine, event, entity), **fields}
         if target in _ENDED.get(machine, ()):
             fields.setdefault("ended_us", self.now_us)
         self._change(what, key, event, {field: target, **fields})
@@ -179,7 +180,7 @@ class Draft:
             if target in self.state.tables[table] and holds(self.state, target):
                 self.fire(coupling.target, target, coupling.target_event, **_because(coupling))
 
-    def _always(self, machine: str, event: str) -> dict[str, Any]:
+    def _always(self, machine: str, event: str, entity: Any) -> dict[str, Any]:
         """Fields that an event always sets: when it was, and what it leaves behind."""
         match machine, event:
             case "launch", "stop":
@@ -189,7 +190,12 @@ class Draft:
             case "job", "start":
                 return {"started_us": self.now_us}
             case "job", ("start_failed" | "return" | "requeue"):
-                return {**_AGAIN, "pending_us": self.now_us}
+                again = {**_AGAIN, "pending_us": self.now_us}
+                return {**again, "suspended_us": 0} if entity.suspended_us else again
+            case "suspension", ("resumed" | "over"):
+                # What returned has no start any more: its next attempt was never stopped.
+                total_us = entity.stopped_us(self.now_us) if entity.start else 0
+                return {**_NOT_STOPPED, "suspended_us": total_us}
         return {}
 
 
@@ -200,6 +206,12 @@ def _because(coupling: Coupling) -> dict[str, Any]:
     return {name: f"{coupling.machine}_{coupling.event}"} if name else {}
 
 
+_NOT_STOPPED: dict[str, Any] = {
+    "suspended_by": "",
+    "suspend_why": "",
+    "suspend_since_us": 0,
+    "resume_us": 0,
+}
 _AGAIN: dict[str, Any] = {
     "start": 0,
     "allocation": 0,

@@ -22,6 +22,7 @@ from xce.controller.core.life.starts import (
     retry_broken_job,
     role_ready,
 )
+from xce.controller.core.life.suspending import settle_suspension
 from xce.controller.core.queueing.fairness import charge
 from xce.model.group import FailureRule, Group
 from xce.model.ids import claim_text, group_text, host_ref, job_text
@@ -103,7 +104,9 @@ def _give_up_share(draft: Draft, launch: Launch) -> None:
         if share.host == launch.host:
             charge(draft, draft.state.jobs[launch.job], share)
     if left:
-        draft.patch("allocation", allocation.number, shares=left)
+        lent = tuple(share for share in allocation.lent if share.host != launch.host)
+        fields = {"lent": lent} if lent != allocation.lent else {}
+        draft.patch("allocation", allocation.number, shares=left, **fields)
     else:
         draft.drop("allocation", allocation.number, "given_up")
 
@@ -150,6 +153,8 @@ def _member_progress(draft: Draft, launch: Launch, ended: Exit) -> None:
                 draft.fire("launch", one.number, "stop", stop_us=draft.now_us, stop_reason="done")
     if not live:
         _end_member(draft, job.key)
+    else:
+        settle_suspension(draft, job.key)
 
 
 def _end_member(draft: Draft, key: int) -> None:

@@ -132,6 +132,7 @@ RELATIONS: dict[tuple[str, str], Relation] = {
     ("claim", "self"): lambda state, key: (key,),
     ("attachment", "claim"): lambda state, key: (state.attachments[key].claim,),  # type: ignore[index]
     ("job", "launches"): launches_of_job,
+    ("job", "self"): lambda state, key: (key,),
     ("group", "members"): lambda state, key: state.groups[key].members(),  # type: ignore[index]
     ("group", "launches"): launches_of_group,
 }

@@ -169,6 +169,8 @@ def _open_waves(draft: Draft, number: int) -> None:
     start = draft.state.starts[number]
     group = draft.state.groups[start.group]
     spec = draft.state.group_spec(group)
+    if is_suspended(draft.state, start):
+        return
     while start.wave + 1 < start.waves and group.state == "RUNNING":
         wave = start.wave + 1
         launches = shape_of(draft.state, number).launches_of_wave[wave]
@@ -182,6 +184,23 @@ def _open_waves(draft: Draft, number: int) -> None:
         for launch in launches:
             draft.patch("launch", launch, go=True)
         start = draft.state.starts[number]
+
+
+def is_suspended(state: State, start: Start) -> bool:
+    """Whether a member of the start is stopped, or does not go on yet."""
+    return any(state.jobs[key].suspension != "ACTIVE" for key in start.members)
+
+
+def go_on_with_waves(draft: Draft, number: int, since_us: int) -> None:
+    """A member goes on. Once all do, the wave has as long to become ready as it had left, and what
+    became ready meanwhile counts."""
+    start = draft.state.starts[number]
+    if start.state != "PASSED" or is_suspended(draft.state, start):
+        return
+    if start.wave_opened_us:
+        away_us = draft.now_us - max(since_us, start.wave_opened_us)
+        draft.patch("start", number, wave_opened_us=start.wave_opened_us + away_us)
+    _open_waves(draft, number)
 
 
 def _needed(state: State, spec: GroupSpec, launches: Iterable[int]) -> list[str]:

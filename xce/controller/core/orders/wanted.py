@@ -43,6 +43,7 @@ def order_of_launch(state: State, number: int) -> LaunchOrder:
         signals=launch.signals,
         run_limit_us=spec.run_limit_us if spec is not None else -1,
         terminate_us=_over_us(state, launch, spec) if spec is not None else -1,
+        freeze=_freeze(state, launch, target),
     )
 
 
@@ -55,6 +56,16 @@ def _over_us(state: State, launch: Launch, spec: Spec) -> int:
         if must_end_us
         else (spec.terminate_us)
     )
+
+
+def _freeze(state: State, launch: Launch, target: str) -> int:
+    """How often it was frozen and let go on. What is to be gone goes on, so that it can end
+    gently, unless others may have its room."""
+    if target != GONE or launch.freeze % 2 == 0:
+        return launch.freeze
+    allocation = state.allocations.get(launch.allocation)
+    lends = allocation is not None and any(one.host == launch.host for one in allocation.lent)
+    return launch.freeze if lends else launch.freeze + 1
 
 
 def order_of_attachment(state: State, number: int) -> AttachmentOrder:
@@ -99,7 +110,7 @@ def touched(record: Record) -> tuple[list[int], list[int]]:
 
 
 def _steers(event: str, values: dict[str, object]) -> bool:
-    return event == "stop" or "go" in values or "signals" in values
+    return event == "stop" or not values.keys().isdisjoint(("go", "signals", "freeze"))
 
 
 def live_of_host(state: State, host: str) -> tuple[list[int], list[int]]:

@@ -12,15 +12,16 @@ from msgspec import Struct
 
 from xce.controller.core import commands as c
 from xce.controller.core.arrays.elements import found_job, jobs_of_array
-from xce.controller.core.deciders.asked.authority import not_yours
+from xce.controller.core.deciders.asked.authority import kept_by_others, not_yours, stands_for
 from xce.controller.core.fold.state import State
 from xce.controller.core.life.draft import Draft
 from xce.controller.core.life.starts import fail_start
+from xce.controller.core.life.suspending import resume_each, suspend_each
 from xce.model.actor import Actor
 from xce.model.config import Config
 from xce.model.ids import INDEX_MAX, job_index, job_number, job_text
-from xce.model.job import Exit
-from xce.model.records import JobChanged, KillAsked
+from xce.model.job import Exit, Job
+from xce.model.records import JobChanged, KillAsked, ResumeAsked, SuspendAsked
 from xce.model.tables import ENDED_JOB
 from xce.model.waiting.array import (
     HELD,
@@ -108,38 +109,71 @@ def fail_open(draft: Draft, start: int) -> None:
         fail_start(draft, start, "killed", (), spend=False)
 
 
-def hold_elements(draft: Draft, command: c.HoldJob) -> c.Rejection | Answer:
-    """Keep an array's pending elements from being placed, or let them go again."""
+def suspend_elements(draft: Draft, command: c.Suspend | c.Resume) -> c.Rejection | Answer:
+    """Keep an array's pending elements from being placed and stop what runs of it, or let all of
+    them go on."""
     asked = _asked(draft.state, command.actor, command.job, command.elements)
     if isinstance(asked, c.Rejection):
         return asked
-    number, hold = asked.array.number, command.hold
-    found, new, event = (PENDING, HELD, "hold") if hold else (HELD, PENDING, "release")
+    hold = isinstance(command, c.Suspend)
+    found, event = (PENDING, "hold") if hold else (HELD, "release")
     moving = among(asked.array, asked.runs, found)
-    jobs = list(jobs_of_array(draft.state, number, asked.runs))
+    jobs = list(jobs_of_array(draft.state, asked.array.number, asked.runs))
     before = "PENDING" if hold else "HELD"
     keys = [job.key for job in jobs if job.state == before]
-    if not moving and not keys:
-        already = among(asked.array, asked.runs, new) or any(
-            job.state in ("PENDING", "HELD") for job in jobs
-        )
-        if not already:
-            return _none_to_hold(asked, over=all(job.state in ENDED_JOB for job in jobs), hold=hold)
-    else:
+    running = [job for job in jobs if _is_to_change(job, hold=hold)]
+    for job in running if not hold else ():
+        refused = kept_by_others(command.actor, f"Job <{job_text(job.key)}>", job)
+        if refused is not None:
+            return refused
+    if not moving and not keys and not running and not _is_so(asked, jobs, hold=hold):
+        return _none_to_hold(over=all(job.state in ENDED_JOB for job in jobs), asked=asked)
+    if moving or keys:
         facts = JobChanged(job=command.job, field="held", new=str(hold), elements=command.elements)
         draft.open(facts, [job_text(command.job)])
-        draft.elements(number, event, moving, new)
+        draft.elements(asked.array.number, event, moving, HELD if hold else PENDING)
         for key in keys:
             draft.fire("job", key, event)
+    if running:
+        _stop_or_go_on(draft, command, asked.array.owner, [job.key for job in running])
     return {"job": asked.text, "state": _state_of(draft.state, command.job)}, {}
 
 
-def _none_to_hold(asked: _Asked, *, over: bool, hold: bool) -> c.Rejection:
-    why = "Job is not suspended"
-    if over:
-        why = "Job has already finished"
-    elif hold:
-        why = "no element of it is pending; only pending ones can be suspended by this version"
+def _is_to_change(job: Job, *, hold: bool) -> bool:
+    """Whether a running element is to be stopped, or to be asked to go on."""
+    if job.state != "RUNNING":
+        return False
+    if hold:
+        return job.suspension != "SUSPENDED"
+    return job.suspension == "SUSPENDED" and not job.resume_us
+
+
+def _is_so(asked: _Asked, jobs: list[Job], *, hold: bool) -> bool:
+    """Whether what is asked is so already for some of them."""
+    if among(asked.array, asked.runs, HELD if hold else PENDING):
+        return True
+    return any(
+        job.state in ("PENDING", "HELD") or (job.state == "RUNNING" and job.suspension != "ACTIVE")
+        for job in jobs
+    )
+
+
+def _stop_or_go_on(
+    draft: Draft, command: c.Suspend | c.Resume, owner: int, running: list[int]
+) -> None:
+    by, named = stands_for(command.actor, owner), [job_text(command.job)]
+    if isinstance(command, c.Suspend):
+        facts = SuspendAsked(
+            job=command.job, by=by, why=command.why, elements=command.elements
+        )  # fmt: skip
+        suspend_each(draft, facts, named, running)
+    else:
+        resumed = ResumeAsked(job=command.job, by=by, elements=command.elements)
+        resume_each(draft, resumed, named, running)
+
+
+def _none_to_hold(asked: _Asked, *, over: bool) -> c.Rejection:
+    why = "Job has already finished" if over else "Job is not suspended"
     return c.Rejection(code="conflict", message=f"Job <{asked.text}>: {why}")
 
 

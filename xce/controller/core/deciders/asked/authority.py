@@ -2,8 +2,9 @@
 
 from xce.controller.core import commands as c
 from xce.controller.core.fold.state import State
-from xce.model.actor import ADMIN, Actor
+from xce.model.actor import ADMIN, OPERATOR, SYSTEM, USER, Actor
 from xce.model.config import QueueConfig
+from xce.model.job import Job
 
 
 def queue_of(state: State, name: str) -> QueueConfig | c.Rejection:
@@ -51,4 +52,29 @@ def not_yours(actor: Actor, what: str) -> c.Rejection:
         code="not_allowed",
         message=f"{what}: User permission denied",
         hint=f"it belongs to another user than uid {actor.uid}",
+    )
+
+
+def stands_for(actor: Actor, owner: int) -> str:
+    """For whom the actor suspends or resumes: an operator, of what is his own, as its owner."""
+    if actor.kind == SYSTEM:
+        return SYSTEM
+    return USER if actor.uid == owner else OPERATOR
+
+
+def kept_by_others(actor: Actor, text: str, job: Job) -> c.Rejection | None:
+    """Why the actor cannot let a suspended job go on, though it is his."""
+    if actor.kind != USER or job.suspended_by in ("", USER):
+        return None
+    if job.suspended_by == OPERATOR:
+        return c.Rejection(
+            code="not_allowed",
+            message=f"{text}: User permission denied",
+            hint="it was suspended by an operator, who has to resume it",
+        )
+    why = f" ({job.suspend_why})" if job.suspend_why else ""
+    return c.Rejection(
+        code="conflict",
+        message=f"{text}: it was suspended by the system{why}",
+        hint="it goes on by itself as soon as it gets back what it lent",
     )

@@ -155,6 +155,36 @@ class Group:
             return False
         return True
 
+    def freeze(self) -> bool:
+        """Let none of its processes run; whether the kernel says that none does."""
+        try:
+            if self._is_v1:
+                _write(f"{self.tracking}/freezer.state", "FROZEN")
+                return _read(f"{self.tracking}/freezer.state").strip() == "FROZEN"
+            _write(f"{self.tracking}/cgroup.freeze", "1")
+        except OSError:
+            return False
+        return _counter(_read(f"{self.tracking}/cgroup.events"), "frozen") == 1
+
+    def thaw(self) -> None:
+        """Let its processes go on."""
+        with contextlib.suppress(OSError):
+            if self._is_v1:
+                _write(f"{self.tracking}/freezer.state", "THAWED")
+            else:
+                _write(f"{self.tracking}/cgroup.freeze", "0")
+
+    @property
+    def can_freeze(self) -> bool:
+        """Whether the kernel can freeze it: version 2 since 5.2, or a v1 freezer."""
+        return bool(self.tracking) and (
+            self._is_v1 or os.path.exists(f"{self.tracking}/cgroup.freeze")
+        )
+
+    @property
+    def _is_v1(self) -> bool:
+        return os.path.exists(f"{self.tracking}/freezer.state")
+
     def oom_kills(self) -> int:
         """How many processes of the launch the kernel killed for memory."""
         if not self.memory:

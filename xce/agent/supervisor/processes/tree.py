@@ -14,9 +14,10 @@ import contextlib
 import os
 import signal
 
-from xce.agent.supervisor.cgroup import Group
+from xce.agent.supervisor.processes.cgroup import Group
 
 COOKIE = "XCE_LAUNCH"
+_STANDING = frozenset({b"T", b"t", b"Z", b"X"})
 
 
 def _stat(pid: int) -> tuple[int, int, str] | None:
@@ -29,6 +30,28 @@ def _stat(pid: int) -> tuple[int, int, str] | None:
     if words[0] in (b"Z", b"X"):
         return None
     return int(words[1]), int(words[3]), words[19].decode()
+
+
+def _stands(pid: int) -> bool:
+    """Whether all threads of a process are stopped (or it is gone or traced)."""
+    return _states(pid) <= _STANDING
+
+
+def _states(pid: int) -> set[bytes]:
+    """The states of its threads; none of what is gone."""
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return set()
+    return {_state(f"/proc/{pid}/task/{thread}/stat") for thread in threads}
+
+
+def _state(path: str) -> bytes:
+    try:
+        with open(path, "rb") as source:
+            return source.read().rpartition(b")")[2].split()[0]
+    except OSError:
+        return b"X"
 
 
 def _carries(pid: int, cookie: str) -> bool:
@@ -132,10 +155,39 @@ class Tree:
         for pid, start_time in self.members(others):
             send(pid, number, start_time)
 
+    def freeze(self, others: set[int]) -> bool:
+        """Let none of it run; whether none does, else come again."""
+        if self.group.can_freeze:
+            return self.group.freeze()
+        start_times = dict(self.members(others))
+        moving = [pid for pid in start_times if not _stands(pid)]
+        for pid in moving:
+            send(pid, signal.SIGSTOP, start_times[pid])
+        # A vfork waits, deaf to signals, until its child has begun another program: so let it.
+        for pid in moving:
+            if b"D" in _states(pid):
+                for child in children(pid):
+                    if child in start_times and child not in moving:
+                        send(child, signal.SIGCONT, start_times[child])
+        return not moving
+
+    def thaw(self, others: set[int]) -> None:
+        """Let all of it go on."""
+        if self.group.can_freeze:
+            self.group.thaw()
+        else:
+            self.signal(signal.SIGCONT, others)
+
     def kill(self, others: set[int]) -> None:
-        """Kill whatever is there now; ask `is_empty` and come again."""
+        """Kill whatever is there now, frozen or not; ask `is_empty` and come again."""
         if self.group.tracking and self.group.kill():
             return
+        self._kill_each(others)
+        # What is frozen in a group dies when it is let go, before it does anything.
+        if self.group.can_freeze:
+            self.group.thaw()
+
+    def _kill_each(self, others: set[int]) -> None:
         stopped: set[int] = set()
         # Stop first, so that a bomb cannot fork faster than it is killed; a few rounds will do.
         for _ in range(8):
@@ -166,9 +218,11 @@ class Orphans(Tree):
         return [(pid, stat[2]) for pid, stat in found if stat is not None]
 
     def kill(self, others: set[int]) -> None:
-        """Kill the group at one stroke and the carriers one by one."""
+        """Kill the group at one stroke and the carriers one by one, frozen or not."""
         self.group.kill()
         self.signal(signal.SIGKILL, others)
+        if self.group.can_freeze:
+            self.group.thaw()
 
     def is_empty(self, others: set[int]) -> bool:
         """Whether nothing is left."""
