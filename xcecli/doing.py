@@ -22,23 +22,12 @@ if TYPE_CHECKING:
 POLL_S = 50
 RECONNECT_S = 60.0
 FORMATS = ("table", "wide", "json")
-COLUMNS = (
-    ("JOBID", 7),
-    ("USER", 7),
-    ("STAT", 5),
-    ("QUEUE", 10),
-    ("FROM_HOST", 11),
-    ("EXEC_HOST", 11),
-    ("JOB_NAME", 10),
-    ("SUBMIT_TIME", 12),
-)
 _GIVEN = (
     "name", "tasks", "queue", "application", "priority", "stdin", "stdout", "stderr", "held",
     "run_limit_us", "run_estimate_us", "project", "description", "rerunnable", "requeue_exits",
     "stop_after",
     "after", "end_if_impossible",
 )  # fmt: skip
-_FILTERS = ("user", "queue", "name", "group", "limit")
 
 
 def place_of(values: dict[str, Any]) -> Place:
@@ -198,76 +187,6 @@ def _is_text(text: str) -> bool:
     return True
 
 
-# -- jobs ---------------------------------------------------------------------------------------
-
-
-def jobs(values: dict[str, Any], words: list[str]) -> int:
-    """List jobs."""
-    how = format_of(values)
-    place = place_of(values)
-    code = say.OK
-    if words:
-        items = []
-        for word in words:
-            status, told = call(place, "GET", f"/v1/jobs/{named(word)}")
-            if status < 300:
-                items.append(told)
-                continue
-            say.tell_failure(say.failure_of(status, told))
-            code = code or say.exit_code_of(status)
-        answer: dict[str, Any] = {"items": items, "next": None, "total": len(items)}
-    else:
-        status, answer = call(place, "GET", f"/v1/jobs{_query(values)}")
-        if status >= 300:
-            raise say.failure_of(status, answer)
-    if how == "json":
-        print(json.dumps(answer))
-    elif values.get("long"):
-        _print_long(place, answer["items"])
-    elif answer["items"]:
-        rows = [row_of(job) for job in answer["items"]]
-        print(say.table(COLUMNS, rows, wide=how == "wide"))
-    elif not words:
-        say.tell(_none_found(values))
-    if len(answer["items"]) < answer["total"]:
-        say.tell(f"{len(answer['items'])} of {answer['total']} are shown; --limit shows more")
-    return code
-
-
-def _print_long(place: Place, items: list[dict[str, Any]]) -> None:
-    """Each job whole; one that has left meanwhile is passed over."""
-    from xcecli.long import job_lines
-
-    shown = []
-    for item in items:
-        status, told = call(place, "GET", f"/v1/jobs/{named(item['id'])}")
-        if status < 300:
-            shown.append("\n".join(map(say.line, job_lines(told))))
-    print("\n\n".join(shown))
-
-
-def _none_found(values: dict[str, Any]) -> str:
-    for field, word in (("pending", "pending"), ("running", "running")):
-        if values.get(field):
-            return f"No {word} job found"
-    return "No job found" if values.get("all") or values.get("ended") else "No unfinished job found"
-
-
-def _query(values: dict[str, Any]) -> str:
-    stats = []
-    if values.get("pending"):
-        stats += ["PEND", "PSUSP"]
-    if values.get("running"):
-        stats += ["PROV", "RUN", "USUSP", "SSUSP", "UNKWN", "ZOMBI", "FIN"]
-    if values.get("ended"):
-        stats += ["DONE", "EXIT"]
-    parts = [f"stat={','.join(stats)}"] if stats else []
-    if values.get("all"):
-        parts.append("all=true")
-    parts += [f"{name}={quoted(str(values[name]))}" for name in _FILTERS if name in values]
-    return f"?{'&'.join(parts)}" if parts else ""
-
-
 def named(word: str) -> str:
     """An id as part of a URL; an empty one would name the whole list."""
     if not word:
@@ -284,20 +203,6 @@ def quoted(text: str) -> str:
         else "".join(f"%{byte:02X}" for byte in char.encode("utf-8", "replace"))
         for char in text
     )
-
-
-def row_of(job: dict[str, Any]) -> list[str]:
-    """A job as a line of the list."""
-    return [
-        job["id"],
-        job["user"],
-        job["stat"],
-        job["queue"],
-        "-",
-        hosts_text(job["hosts"]) or job["ended_on"] or "-",
-        job["name"],
-        say.when(job["submit_us"]),
-    ]
 
 
 def titled(name: str) -> str:

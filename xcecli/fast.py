@@ -25,5 +25,8 @@ def run(argv: list[str]) -> int | None:
         return None
     from xcecli import doing
 
-    act = {"submit": doing.submit, "jobs": doing.jobs, "kill": doing.kill}[argv[0]]
-    return act(*parsed)
+    if argv[0] == "jobs":
+        from xcecli.line import listing
+
+        return listing.jobs(*parsed)
+    return (doing.submit if argv[0] == "submit" else doing.kill)(*parsed)

@@ -19,7 +19,9 @@ _TERM = {
 
 
 def job_lines(told: dict[str, Any]) -> list[str]:
-    """What there is to say of one job."""
+    """What there is to say of one job, or of an array."""
+    if "array" in told:
+        return array_lines(told)
     what = " ".join(told["command"]) if told["command"] else "a script"
     lines = [
         (
@@ -64,6 +66,30 @@ def _suspended_text(told: dict[str, Any]) -> str:
     why = f" ({told['suspend_why']})" if told.get("suspend_why") else ""
     then = "; it was asked to go on" if told.get("resume_asked_us") else ""
     return f"Suspended by {who}{why}{then}"
+
+
+def array_lines(told: dict[str, Any]) -> list[str]:
+    """What there is to say of one array."""
+    what = " ".join(told["command"]) if told["command"] else "a script"
+    counts = ", ".join(f"{count} {stat}" for stat, count in told["stats"].items())
+    limit = f"; {told['limit']} may run at once" if told["limit"] else ""
+    lines = [
+        (
+            f"Job <{told['id']}>, Job Name <{told['name']}{told['array']}>, User <{told['user']}>, "
+            f"Queue <{told['queue']}>, Job Priority <{told['priority']}>, Command <{what}>"
+        ),
+        (
+            f"{say.exactly(told['submit_us'])}: Submitted, CWD <{told['cwd']}>, "
+            f"Output File <{told['stdout']}>, {told['tasks']} Task(s)"
+        ),
+        f"  {told['elements']} elements: {counts}{limit}",
+    ]
+    if told["resreq"]:
+        lines.append(f"  Requested Resources <{told['resreq']}>")
+    if told["ended_us"]:
+        lines.append(f"{say.exactly(told['ended_us'])}: The last element ended.")
+    why = waiting_lines(told, told.get("reason"))
+    return [*lines, " PENDING REASONS:", *why] if why else lines
 
 
 def _asked(told: dict[str, Any]) -> list[str]:

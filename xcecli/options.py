@@ -111,6 +111,7 @@ JOBS = Command(
     "[JOB]...",
     (
         Option("-a --all", "all", "flag", "", "those that have ended, too"),
+        Option("-A --arrays", "arrays", "flag", "", "arrays, each with the counts of its elements"),
         Option("-p --pending", "pending", "flag", "", "only those that wait"),
         Option("-r --running", "running", "flag", "", "only those that run"),
         Option("-d --ended", "ended", "flag", "", "only those that have ended"),
@@ -131,6 +132,8 @@ JOBS = Command(
   xcecli jobs -a -q normal
   xcecli jobs -l 12
   xcecli jobs --json 12 13
+  xcecli jobs '12[1-50]'
+  xcecli jobs -A
   xcecli jobs -g g7 -w""",
 )
 

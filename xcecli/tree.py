@@ -19,6 +19,7 @@ from xcecli.commands.groups import group
 from xcecli.commands.jobs import explain, history, job, logs, resume, suspend, wait
 from xcecli.commands.resources import resources
 from xcecli.commands.shape import CONTEXT, Family, epilog
+from xcecli.line import listing
 from xcecli.options import DIGITS_MAX, JOBS, KILL, SUBMIT, Command
 
 Act = Callable[[dict[str, Any], list[str]], int]
@@ -98,7 +99,7 @@ def root() -> None:
 
 for _name, _table, _act in (
     ("submit", SUBMIT, doing.submit),
-    ("jobs", JOBS, doing.jobs),
+    ("jobs", JOBS, listing.jobs),
     ("kill", KILL, doing.kill),
 ):
     root.add_command(from_table(_name, _table, _act))

@@ -95,6 +95,32 @@ def test_a_script_with_options_runs_in_its_interpreter(xce: Run, tmp_path: Path)
     assert xce("logs", "-e", job).stdout == "no\n"
 
 
+def test_elements_run_within_their_limit_and_write_their_own_files(
+    xce: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "in.2").write_text("two\n")
+    told = "echo $XCE_JOB $LSB_JOBINDEX $LSB_JOBINDEX_STEP $LSB_JOBINDEX_END; cat"
+    times = f"date +%s.%N; {told}; sleep 0.3; date +%s.%N"
+    words = ("-J", "par[2-24:2]%3", "-o", "out.%I", "-i", "in.%I", "sh", "-c", times)
+    for index in range(4, 25, 2):
+        (tmp_path / f"in.{index}").write_text("")
+    done = xce("submit", "--wait", *words)
+    assert done.returncode == 0, done.stderr
+    job = done.stderr.split("<")[1].split(">")[0]
+    spans = []
+    for index in range(2, 25, 2):
+        lines = (tmp_path / f"out.{index}").read_text().split("\n")
+        assert lines[1] == f"{job}[{index}] {index} 2 24"
+        spans.append((float(lines[0]), float(lines[-2])))
+    assert (tmp_path / "out.2").read_text().splitlines()[2] == "two"
+    most = max(sum(a <= begun < b for a, b in spans) for begun, _ in spans)
+    assert most <= 3
+    assert most > 1
+    row = xce("jobs", "-A", "-a", job).stdout.splitlines()[1].split()
+    assert (row[1], row[3:]) == ("par[2-24:2]%3", ["12", "0", "12", "0", "0", "0", "0", "0"])
+    assert xce("logs", f"{job}[2]").stdout == (tmp_path / "out.2").read_text()
+
+
 def test_a_running_job_is_listed_followed_and_killed(xce: Run) -> None:
     job = xce("submit", "--id", "sh", "-c", "echo begun; exec sleep 60").stdout.strip()
     end = time.monotonic() + 20

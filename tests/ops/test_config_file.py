@@ -84,6 +84,7 @@ def test_every_table_becomes_its_part_of_the_configuration(tmp_path: Path) -> No
         [policies]
         host_grace = "2m"
         priority = 10
+        array_size_max = 5000
         start_retries = {{max = 1, first = "3s"}}
         [auth]
         operators = [{os.getuid()}, 4242]
@@ -108,6 +109,7 @@ def test_every_table_becomes_its_part_of_the_configuration(tmp_path: Path) -> No
         allow_root=True,
         host_grace_us=120_000_000,
         priority_default=10,
+        array_size_max=5000,
         start_retries=RetryConfig(max=1, first_us=3_000_000),
     )
 

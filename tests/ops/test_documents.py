@@ -17,6 +17,7 @@ DOCUMENTS = (
     "docs/how-to/submit-a-gang.md",
     "docs/how-to/read-why-something-waits.md",
     "docs/how-to/elim.md",
+    "docs/how-to/arrays.md",
 )
 
 

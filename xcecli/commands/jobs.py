@@ -151,7 +151,7 @@ def logs(values: dict[str, Any], name: str, follow: bool, error: bool) -> int:
             print(f"==> {member['role']} {member['rank']} (job {member['id']}) <==", flush=True)
             code = _print(member, error) or code
         return code
-    told = fetch(values, f"/v1/jobs/{named(name)}")
+    told = _one(values, name)
     return _follow(values, told, error) if follow else _print(told, error)
 
 
@@ -162,7 +162,7 @@ def _logs_json(values: dict[str, Any], name: str, follow: bool, error: bool) -> 
     if kind_of(name) == "groups":
         jobs = fetch(values, f"/v1/groups/{named(name)}/members")["members"]
     else:
-        jobs = [fetch(values, f"/v1/jobs/{named(name)}")]
+        jobs = [_one(values, name)]
     items = []
     for told in jobs:
         path = told["stderr" if error else "stdout"]
@@ -174,6 +174,15 @@ def _logs_json(values: dict[str, Any], name: str, follow: bool, error: bool) -> 
         items.append({"job": told["id"], "state": told["state"], "path": path, "text": text})
     print(json.dumps(items))
     return say.OK
+
+
+def _one(values: dict[str, Any], name: str) -> dict[str, Any]:
+    """One job that has an output of its own."""
+    told: dict[str, Any] = fetch(values, f"/v1/jobs/{named(name)}")
+    if "stdout" not in told or "array" in told:
+        said = f"Job <{say.line(name)}> is an array: each element has its own output"
+        raise Failure(said, say.USAGE, f"name one: xcecli logs '{name.partition('[')[0]}[1]'")
+    return told
 
 
 def _print(told: dict[str, Any], error: bool) -> int:
