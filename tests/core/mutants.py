@@ -149,7 +149,8 @@ def attempts_are_reused() -> Iterator[None]:
         made = own(state, numbers, placed)
         return type(made)(**{**{n: getattr(made, n) for n in made.__struct_fields__}, "attempt": 1})
 
-    with swapped(decide_plan, "_member", member):
+    general = swapped(decide_plan, "is_short", lambda *_: False)
+    with general, swapped(decide_plan, "_member", member):
         yield
 
 
@@ -237,7 +238,7 @@ def a_lease_is_taken_for_kept() -> Iterator[None]:
 @contextmanager
 def versions_are_not_kept() -> Iterator[None]:
     """A plan is never checked again at its commit."""
-    with swapped(decide_plan, "_still_fits", lambda *given: True):
+    with swapped(decide_plan, "still_fits", lambda *given: True):
         yield
 
 

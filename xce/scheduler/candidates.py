@@ -29,11 +29,7 @@ class Workspace:
         self.snapshot = snapshot
         self.hosts: HostTable = snapshot.hosts
         self.ledger = Ledger(snapshot)
-        self.usable: Mask = np.array([why == USABLE for why in snapshot.standing], dtype=bool)
-        standing = np.array(snapshot.standing)
-        self.unusable: Mapping[str, Mask] = {
-            cause: standing == cause for cause in sorted(set(snapshot.standing) - {USABLE})
-        }
+        self.usable, self.unusable = _standings(snapshot)
         self._current = {
             name: self._seen(name, snapshot.free.get(name))
             for name in (*snapshot.free, *(n for n in snapshot.observed if n not in snapshot.free))
@@ -79,10 +75,11 @@ class Workspace:
 
     def figure(self, name: str) -> tuple[Column, Mask]:
         """A resource's value on each host now, and where it is known: what order[] sorts by."""
-        if name in self.ledger.counts:
+        if ("count", name) in self.ledger.rows:
             return self.ledger.count(name), np.ones_like(self.usable)
-        if name in self.ledger.free or name in self.snapshot.observed:
-            seen = self._seen(name, self.ledger.free.get(name))
+        own = ("free", name) in self.ledger.rows
+        if own or name in self.snapshot.observed:
+            seen = self._seen(name, self.ledger.column(name) if own else None)
             return seen.values, seen.known
         column = _static_attributes(self.snapshot).columns.numbers.get(name)
         if column is None:
@@ -130,6 +127,20 @@ class Workspace:
         if fixed:
             self._texts[key] = mask
         return mask
+
+
+def _standings(snapshot: Snapshot) -> tuple[Mask, Mapping[str, Mask]]:
+    """The hosts that may be used, and by cause those that may not; figured once while no standing
+    changes."""
+    memo = snapshot.hosts.memo
+    known = memo.get("standings")
+    if known is None or known[0] is not snapshot.standing:
+        standing = np.array(snapshot.standing)
+        causes = sorted(set(snapshot.standing) - {USABLE})
+        unusable = {cause: standing == cause for cause in causes}
+        usable = np.array([why == USABLE for why in snapshot.standing], dtype=bool)
+        known = memo["standings"] = (snapshot.standing, usable, unusable)
+    return known[1], known[2]
 
 
 def _texts_for(snapshot: Snapshot) -> dict[Hashable, Any]:

@@ -8,14 +8,16 @@ Invariant: nothing here goes below zero or takes a bit twice; `take` raises when
 callers look first. One ledger belongs to one session; it never writes to its snapshot.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import Struct
 
 from xce.scheduler.snapshot import Column, Snapshot
 
+Matrix = npt.NDArray[np.int64]
 Amounts = tuple[tuple[str, int], ...]
 Bits = tuple[tuple[str, int], ...]
 
@@ -41,10 +43,12 @@ class Trial:
 
 
 class Ledger:
-    """Free amounts per host: `free[counter]` and `counts[type]` are columns, `masks[type]` lists
+    """Free amounts per host: `column(counter)` and `count(type)` are columns, `masks[type]` lists
     of bit masks, `ports[host]` the number of free ports. All columns of counters and types are
     rows of one `matrix` (`rows` has their numbers, by "free" or "count" and name), so that
-    several can be read at once."""
+    several can be read at once. `amounts[host]` has the same numbers host by host, for those who
+    look at one host at a time; the matrix follows it when it is asked for. What a shared pool has
+    is in the matrix alone."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
@@ -55,32 +59,62 @@ class Ledger:
         columns = [("free", name) for name in snapshot.free]
         columns += [("count", type_) for type_ in self.masks]
         self.rows = {column: i for i, column in enumerate(columns)}
-        self.matrix = np.zeros((len(columns), self._size), dtype=np.int64)
-        self.free: dict[str, Column] = {
-            name: self.matrix[self.rows["free", name]] for name in snapshot.free
-        }
-        self.counts: dict[str, Column] = {
-            type_: self.matrix[self.rows["count", type_]] for type_ in self.masks
-        }
-        for name, column in snapshot.free.items():
-            self.free[name][:] = column
-        for type_, masks in self.masks.items():
-            self.counts[type_][:] = [mask.bit_count() for mask in masks]
-        self.ports = np.array(
-            [sum(high - low + 1 for low, high in ranges) for ranges in snapshot.free_ports],
-            dtype=np.int64,
+        self._own = np.array(
+            [
+                row
+                for (kind, name), row in self.rows.items()
+                if kind == "count" or name not in snapshot.pools
+            ],
+            dtype=np.intp,
         )
+        self._matrix = np.zeros((len(columns), self._size), dtype=np.int64)
+        for name, column in snapshot.free.items():
+            self._matrix[self.rows["free", name]] = column
+        for type_, masks in self.masks.items():
+            told = snapshot.free_counts.get(type_)
+            counted = told if told is not None else [mask.bit_count() for mask in masks]
+            self._matrix[self.rows["count", type_]] = counted
+        self.amounts: list[list[int]] = self._matrix.T.tolist()
+        self._behind: set[int] = set()
+        self.ports = _port_counts(snapshot).copy()
         self._held_ports: dict[int, set[int]] = {}
         self._undo: list[Taking] = []
         self.journal: list[int] = []
 
+    @property
+    def matrix(self) -> Matrix:
+        """All columns, brought up to date."""
+        if self._behind:
+            hosts = sorted(self._behind)
+            told = np.array([self.amounts[host] for host in hosts], dtype=np.int64).T
+            self._matrix[self._own[:, None], np.array(hosts, dtype=np.intp)] = told[self._own]
+            self._behind.clear()
+        return self._matrix
+
+    def knows(self, name: str) -> bool:
+        """Whether any host has a counter or an instance type of that name."""
+        return ("free", name) in self.rows or ("count", name) in self.rows
+
     def column(self, counter: str) -> Column:
         """The free amounts of a counter; all zero where no host has it."""
-        return self.free.get(counter, self._zero)
+        row = self.rows.get(("free", counter))
+        return self._zero if row is None else self.matrix[row]
 
     def count(self, type_: str) -> Column:
         """The number of free instances of a type per host."""
-        return self.counts.get(type_, self._zero)
+        row = self.rows.get(("count", type_))
+        return self._zero if row is None else self.matrix[row]
+
+    def draw(self, host: int, amounts: Sequence[tuple[int, int]], bits: Bits = ()) -> None:
+        """Takes amounts by row number, and bits, that the caller has just found free: the short
+        way for what is never put back."""
+        mine = self.amounts[host]
+        for row, amount in amounts:
+            mine[row] -= amount
+        for type_, mask in bits:
+            self.masks[type_][host] ^= mask
+        self._behind.add(host)
+        self.journal.append(host)
 
     def mask(self, type_: str, host: int) -> int:
         """The free instances of a type on a host."""
@@ -97,7 +131,15 @@ class Ledger:
         """Whether the amounts of a taking are free; of a shared pool, another host may have
         drawn on them."""
         host = taking.host
-        return all(self.column(name)[host] >= amount for name, amount in taking.counters)
+        return all(self._free(name, host) >= amount for name, amount in taking.counters)
+
+    def _free(self, name: str, host: int) -> int:
+        row = self.rows.get(("free", name))
+        if row is None:
+            return 0
+        if name in self._snapshot.pools:
+            return int(self._matrix[row, host])
+        return self.amounts[host][row]
 
     def holds(self, taking: Taking) -> bool:
         """Whether all of a taking is free: amounts, instances and ports."""
@@ -161,7 +203,7 @@ class Ledger:
 
     def _check(self, taking: Taking) -> None:
         for name, amount in taking.counters:
-            if self.column(name)[taking.host] < amount:
+            if self._free(name, taking.host) < amount:
                 raise ValueError(f"{name} is over-committed on host {taking.host}")
         for type_, bits in taking.bits:
             if self.mask(type_, taking.host) & bits != bits:
@@ -177,7 +219,8 @@ class Ledger:
                 self._add(name, host, sign * amount)
         for type_, bits in taking.bits:
             self.masks[type_][host] ^= bits
-            self.counts[type_][host] += sign * bits.bit_count()
+            self.amounts[host][self.rows["count", type_]] += sign * bits.bit_count()
+        self._behind.add(host)
         if taking.ports:
             held = self._held_ports.setdefault(host, set())
             held.symmetric_difference_update(taking.ports)
@@ -186,10 +229,21 @@ class Ledger:
 
     def _add(self, name: str, host: int, amount: int) -> None:
         """To the host's own amount, or to the pool of all hosts that see the same one."""
-        pool = self._snapshot.pools.get(name)
-        if pool is None or pool[host] < 0:
-            self.free[name][host] += amount
+        pool, row = self._snapshot.pools.get(name), self.rows["free", name]
+        if pool is None:
+            self.amounts[host][row] += amount
             return
-        seeing = np.flatnonzero(pool == pool[host])
-        self.free[name][seeing] += amount
+        seeing = np.flatnonzero(pool == pool[host]) if pool[host] >= 0 else np.array([host])
+        self._matrix[row, seeing] += amount
         self.journal.extend(seeing.tolist())
+
+
+def _port_counts(snapshot: Snapshot) -> Column:
+    """The number of free ports per host; figured once for equal ranges."""
+    memo = snapshot.hosts.memo
+    known = memo.get("port counts")
+    if known is None or known[0] is not snapshot.free_ports:
+        counts = [sum(high - low + 1 for low, high in ranges) for ranges in snapshot.free_ports]
+        known = memo["port counts"] = (snapshot.free_ports, np.array(counts, dtype=np.int64))
+    found: Column = known[1]
+    return found

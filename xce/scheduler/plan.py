@@ -11,6 +11,7 @@ Reasons and counts of work are left out, because a session that is told the reas
 one decides the same with less work.
 """
 
+from collections.abc import Sequence
 from hashlib import blake2b
 
 import msgspec
@@ -103,12 +104,32 @@ class Plan(Struct, frozen=True, gc=False, kw_only=True):
         return None
 
 
-def sealed(plan: Plan) -> Plan:
-    """The plan with its digest."""
-    decided: tuple[object, ...] = (plan.session, plan.snapshot_lsn, plan.placements)
-    if plan.reserves:
-        decided = (*decided, plan.reserves)
-    if plan.resumes:
-        decided = (*decided, plan.resumes)
-    body = msgspec.json.encode(decided)
-    return msgspec.structs.replace(plan, digest=blake2b(body, digest_size=16).hexdigest())
+class Seal:
+    """The digest of a plan in the making, taken as its placements come."""
+
+    def __init__(self, session: int, snapshot_lsn: int) -> None:
+        self._hash = blake2b(b"[%d,%d,[" % (session, snapshot_lsn), digest_size=16)
+        self._encoder = msgspec.json.Encoder()
+        self._taken = 0
+
+    def take(self, placements: Sequence[Placement]) -> None:
+        """Takes in what was added since the last call."""
+        if self._taken < len(placements):
+            body = self._encoder.encode(placements[self._taken :])
+            self._hash.update((b"," if self._taken else b"") + body[1:-1])
+            self._taken = len(placements)
+
+    def digest(
+        self,
+        placements: Sequence[Placement],
+        reserves: Sequence[Reserve],
+        resumes: Sequence[tuple[int, int]],
+    ) -> str:
+        """The digest of these placements and no more, with what else the plan decides."""
+        self.take(placements)
+        whole = self._hash.copy()
+        whole.update(b"]")
+        for more in (reserves, resumes):
+            whole.update(b"," + self._encoder.encode(more) if more else b"")
+        whole.update(b"]")
+        return whole.hexdigest()

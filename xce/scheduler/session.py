@@ -35,12 +35,15 @@ from xce.scheduler.place.classes import (
 from xce.scheduler.place.gang import Search
 from xce.scheduler.place.resuming import PREFIX, in_order, take_back
 from xce.scheduler.place.rows import exclusive_ids
-from xce.scheduler.plan import ClassReason, PlacedClaim, PlacedMember, Placement, Plan, sealed
+from xce.scheduler.plan import ClassReason, PlacedClaim, PlacedMember, Placement, Plan, Seal
 from xce.scheduler.reasons import Code, Cure, PendReason, reason
-from xce.scheduler.snapshot import USABLE, Ask, ResumeAsk, Snapshot, free_ranges
+from xce.scheduler.serial.quick import Quick
+from xce.scheduler.serial.shelf import Shelves
+from xce.scheduler.snapshot import USABLE, Ask, ResumeAsk, SameAsk, Snapshot, free_ranges
 from xce.scheduler.time.backfill import Backfill
 
 SECOND_US = 1_000_000
+FIRST: Choice = (0,)
 TRY_STEPS = 8
 HOSTS_PER_STEP = 16
 
@@ -64,22 +67,35 @@ class Waiting:
         self.count = 0
 
 
+class Lane:
+    """What a session has learnt of a class: what its choices come down to, and whether it is
+    blocked, by the number of choices that were open."""
+
+    def __init__(self, ask: Ask) -> None:
+        self.changes = any(role.need.others for role in ask.roles)
+        self.compiled: dict[Choice, Compiled] = {}
+        self.blocked: dict[int, Waiting] = {}
+        self.stopped: Waiting | None = None
+        self.quick: Quick | None = None
+
+
 class SessionRun:
     """A session that is done in portions; `plan` is what it has come to so far."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self._work = Workspace(snapshot)
+        self._shelves = Shelves(self._work)
         self._time = Backfill(self._work)
         self._empty: Workspace | None = None
         asks = in_order(snapshot.resumes, snapshot.pending)
         self._line = Line(((ask.place, ask) for ask in asks), snapshot.accounts)
         self._resumes: list[tuple[int, int]] = []
-        self._classes: dict[tuple[str, Choice], Compiled] = {}
+        self._lanes: dict[str, Lane] = {}
         self._waiting: dict[str, Waiting] = {}
-        self._blocked: dict[tuple[str, int], Waiting] = {}
-        self._touches = [0] * len(snapshot.hosts.names)
+        self._versions = list(snapshot.versions)
         self._placements: list[Placement] = []
+        self._seal = Seal(snapshot.session, snapshot.lsn)
         self._plan: Plan | None = None
         self.steps = 0
 
@@ -92,7 +108,9 @@ class SessionRun:
             else:
                 self._consider(ask)
             if steps and self.steps >= until:
+                self._seal.take(self._placements)
                 return False
+        self._seal.take(self._placements)
         return True
 
     @property
@@ -103,16 +121,15 @@ class SessionRun:
                 ClassReason(class_key=key, reason=entry.why, first=entry.first, waiting=entry.count)
                 for key, entry in self._waiting.items()
             )
-            self._plan = sealed(
-                Plan(
-                    session=self._snapshot.session,
-                    snapshot_lsn=self._snapshot.lsn,
-                    placements=tuple(self._placements),
-                    reasons=reasons,
-                    steps=self.steps,
-                    reserves=tuple(self._time.reserves),
-                    resumes=tuple(self._resumes),
-                )
+            self._plan = Plan(
+                session=self._snapshot.session,
+                snapshot_lsn=self._snapshot.lsn,
+                placements=tuple(self._placements),
+                reasons=reasons,
+                steps=self.steps,
+                digest=self._seal.digest(self._placements, self._time.reserves, self._resumes),
+                reserves=tuple(self._time.reserves),
+                resumes=tuple(self._resumes),
             )
         return self._plan
 
@@ -127,23 +144,45 @@ class SessionRun:
             self._waiting[PREFIX + ask.label] = waits = Waiting(why, ask.label)
             waits.count = 1
 
-    def _consider(self, ask: Ask) -> None:
+    # -- one ask: skipped, tried, blocked ----------------------------------------------------
+    def _consider(self, ask: Ask | SameAsk) -> None:
         self.steps += 1
-        holds = self._time.holds_for(ask)
-        blocked = None if holds else self._blocked.get((ask.class_key, 1))
-        if blocked is not None and not ask.roles[0].need.others:
-            self._pass_over(ask, blocked)
+        lane = self._lanes.get(ask.class_key)
+        if lane is None:
+            lane = self._lanes[ask.class_key] = Lane(ask.whole())
+        if self._time.on:
+            self._try_whole(lane, ask.whole())
+        elif lane.stopped is not None:
+            lane.stopped.count += 1
+        elif lane.quick is not None:
+            self._try_quick(lane, lane.quick, ask)
+        else:
+            self._try_whole(lane, ask.whole())
+
+    def _try_quick(self, lane: Lane, quick: Quick, ask: Ask | SameAsk) -> None:
+        """A class that was compiled before and has a short way."""
+        self.steps += TRY_STEPS
+        placement = quick.place(ask.job, self._versions)
+        if placement is not None:
+            self._placements.append(placement)
+            self._line.booked(placement.slots)
             return
+        whole = ask.whole()
+        why = self._why(whole, lane.compiled[FIRST], exhausted=False)
+        self._block(lane, whole, 1, why).count += 1
+
+    def _try_whole(self, lane: Lane, ask: Ask) -> None:
+        """Any class, by the choices that are open to this ask."""
         choices, again_us = choices_of(ask, self._snapshot.now_us)
-        key = (ask.class_key, len(choices))
-        blocked = None if holds else self._blocked.get(key)
-        if blocked is None and ask.class_key in self._snapshot.known and not again_us:
-            why = self._snapshot.known[ask.class_key]
-            blocked = self._blocked[key] = self._wait(ask, why)
+        blocked = None if self._time.holds_for(ask) else lane.blocked.get(len(choices))
         if blocked is not None:
             self._pass_over(ask, blocked)
             return
-        outcome = self._time.refuses(ask) or self._try(ask, choices)
+        why = self._snapshot.known.get(ask.class_key)
+        if why is not None and not again_us:
+            self._pass_over(ask, self._block(lane, ask, len(choices), why))
+            return
+        outcome = self._time.refuses(ask) or self._try(lane, ask, choices)
         if isinstance(outcome, Placement):
             self._placements.append(self._time.placed(ask, outcome))
             self._line.booked(outcome.slots)
@@ -152,23 +191,27 @@ class SessionRun:
         if again_us and outcome.cure is Cure.NEVER:
             wait_s = -(-(again_us - self._snapshot.now_us) // SECOND_US)
             outcome = reason(Code.ALTERNATIVE_LATER, needed=wait_s, detail=outcome.text())
-        blocked = self._blocked[key] = self._wait(ask, outcome)
-        blocked.count += 1
+        self._block(lane, ask, len(choices), outcome).count += 1
 
     def _pass_over(self, ask: Ask, blocked: Waiting) -> None:
         """One more of a class that waits; time may yet reserve for it."""
         blocked.count += 1
         self.steps += self._time.blocked(ask, blocked.why)
 
-    def _wait(self, ask: Ask, why: PendReason) -> Waiting:
-        """The class's entry: one for all its asks, however many alternatives are open to each."""
-        return self._waiting.setdefault(ask.class_key, Waiting(why, ask.label))
+    def _block(self, lane: Lane, ask: Ask, choices: int, why: PendReason) -> Waiting:
+        """Asks of the class with so many choices are passed over from now on. A class has one
+        entry for all its asks, however many alternatives are open to each."""
+        entry = self._waiting.setdefault(ask.class_key, Waiting(why, ask.label))
+        lane.blocked[choices] = entry
+        if not lane.changes:
+            lane.stopped = entry
+        return entry
 
-    def _try(self, ask: Ask, choices: Sequence[Choice]) -> Placement | PendReason:
+    def _try(self, lane: Lane, ask: Ask, choices: Sequence[Choice]) -> Placement | PendReason:
         """The first choice that has a place; else the most hopeful reason."""
         best: PendReason | None = None
         for choice in choices:
-            outcome = self._try_one(ask, choice)
+            outcome = self._try_one(lane, ask, choice)
             if isinstance(outcome, Placement):
                 return outcome
             if best is None or RANK[outcome.cure] > RANK[best.cure]:
@@ -176,16 +219,20 @@ class SessionRun:
         assert best is not None, "there is always a first alternative"
         return best
 
-    def _try_one(self, ask: Ask, choice: Choice) -> Placement | PendReason:
-        compiled = self._classes.get((ask.class_key, choice))
+    def _try_one(self, lane: Lane, ask: Ask, choice: Choice) -> Placement | PendReason:
+        compiled = lane.compiled.get(choice)
         if compiled is None:
-            compiled = compile_ask(self._work, ask, choice)
-            self._classes[ask.class_key, choice] = compiled
-            self.steps += len(self._touches) // HOSTS_PER_STEP
+            compiled = compile_ask(self._work, ask, choice, self._shelves)
+            lane.compiled[choice] = compiled
+            lane.quick = compiled.quick
+            self.steps += len(self._versions) // HOSTS_PER_STEP
         if compiled.refusal is not None:
             return compiled.refusal
         self.steps += TRY_STEPS
         self._time.prepare(ask)
+        if compiled.quick is not None:
+            placement = compiled.quick.place(ask.job, self._versions)
+            return placement or self._why(ask, compiled, exhausted=False)
         turn = self._snapshot.seed or self._snapshot.session
         salt = turn + (ask.group or ask.roles[0].jobs[0])
         if compiled.serial is not None:
@@ -225,7 +272,7 @@ class SessionRun:
             group=ask.group,
             members=tuple(members),
             claims=tuple(claims),
-            host_versions=self._versions(sorted({cell.host for cell in cells})),
+            host_versions=self._touched(sorted({cell.host for cell in cells})),
             steps=steps,
         )
 
@@ -243,13 +290,12 @@ class SessionRun:
                 if unit in mine and left > 0:
                     ledger.take(Taking(host, ((SLOTS, left),)))
 
-    def _versions(self, hosts: Sequence[int]) -> tuple[tuple[str, int], ...]:
+    def _touched(self, hosts: Sequence[int]) -> tuple[tuple[str, int], ...]:
         """The versions as the plan's earlier placements leave them; this one counts from now on."""
         found = []
         for host in hosts:
-            version = self._snapshot.versions[host] + self._touches[host]
-            found.append((self._work.hosts.names[host], version))
-            self._touches[host] += 1
+            found.append((self._work.hosts.names[host], self._versions[host]))
+            self._versions[host] += 1
         return tuple(found)
 
     def _why(self, ask: Ask, compiled: Compiled, *, exhausted: bool) -> PendReason:
@@ -307,6 +353,7 @@ def emptied(snapshot: Snapshot) -> Snapshot:
         standing=(USABLE,) * len(snapshot.standing),
         free=snapshot.hosts.totals,
         free_masks=snapshot.hosts.all_masks(),
+        free_counts={},
         free_ports=tuple(free_ranges(ports, ()) for ports in snapshot.hosts.ports),
         pending=(),
         resumes=(),

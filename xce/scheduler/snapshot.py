@@ -102,6 +102,20 @@ class Ask(Struct, frozen=True, gc=False, kw_only=True):
         """`g7` for a gang, `12` or `12[3]` for a plain job."""
         return group_text(self.group) if self.group else job_text(self.roles[0].jobs[0])
 
+    @property
+    def holder(self) -> tuple[int, int]:
+        """What may hold something: (gang, 0) or (0, plain job)."""
+        return (self.group, 0) if self.group else (0, self.job)
+
+    @property
+    def job(self) -> int:
+        """The first member's key; a plain job's only one."""
+        return self.roles[0].jobs[0]
+
+    def whole(self) -> "Ask":
+        """Itself: it is told in full."""
+        return self
+
 
 class Back(Struct, frozen=True, gc=False, kw_only=True):
     """What suspended work must get back on one host: amounts by counter, instances as bits."""
@@ -138,6 +152,39 @@ class ResumeAsk(Struct, frozen=True, gc=False, kw_only=True):
     def label(self) -> str:
         """`g7` for a gang, `12` or `12[3]` for a plain job."""
         return group_text(self.group) if self.group else job_text(self.job)
+
+
+class SameAsk(Struct, frozen=True, gc=False):
+    """A plain job that asks for what another plain job of its class (`like`) asks for: many wait,
+    and few are ever looked at in full."""
+
+    job: int
+    class_key: str
+    like: Ask
+    place: Place
+    pending_us: int = 0
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """Its key in the total order."""
+        return self.place.key
+
+    @property
+    def holder(self) -> tuple[int, int]:
+        """Itself."""
+        return (0, self.job)
+
+    @property
+    def label(self) -> str:
+        """`12` or `12[3]`."""
+        return job_text(self.job)
+
+    def whole(self) -> Ask:
+        """The ask in full."""
+        role = msgspec.structs.replace(self.like.roles[0], jobs=(self.job,))
+        return msgspec.structs.replace(
+            self.like, order=self.place.key, roles=(role,), pending_us=self.pending_us
+        )
 
 
 class HostEntry(Struct, frozen=True, gc=False, kw_only=True):
@@ -251,6 +298,7 @@ class Snapshot(Struct, frozen=True, gc=False, kw_only=True):
     same on each of its hosts. `ends` says who is expected to end when, `holds` what is reserved;
     `time_policies` how each queue treats what does not fit now ("" for all others). `accounts` has
     every node of a share tree that an ask is below.
+    `free_counts[type]` counts the bits of `free_masks`, where the caller keeps it.
     """
 
     lsn: int = 0
@@ -259,10 +307,10 @@ class Snapshot(Struct, frozen=True, gc=False, kw_only=True):
     hosts: HostTable
     standing: tuple[str, ...]
     free: Mapping[str, Column]
-    free_masks: Mapping[str, tuple[int, ...]]
+    free_masks: Mapping[str, Sequence[int]]
     free_ports: tuple[Ranges, ...]
     versions: tuple[int, ...]
-    pending: tuple[Ask, ...] = ()
+    pending: tuple[Ask | SameAsk, ...] = ()
     resumes: tuple[ResumeAsk, ...] = ()
     inactive_queues: tuple[str, ...] = ()
     types: Mapping[str, ResourceType] = BUILT_IN
@@ -275,9 +323,12 @@ class Snapshot(Struct, frozen=True, gc=False, kw_only=True):
     holds: tuple[Hold, ...] = ()
     time_policies: Mapping[str, TimePolicy] = {}
     accounts: Mapping[str, Account] = {}
+    free_counts: Mapping[str, Column] = {}
 
 
-def idle_snapshot(hosts: HostTable, pending: Sequence[Ask] = (), session: int = 1) -> Snapshot:
+def idle_snapshot(
+    hosts: HostTable, pending: Sequence[Ask | SameAsk] = (), session: int = 1
+) -> Snapshot:
     """A snapshot in which every host is usable and nothing is held."""
     count = len(hosts.names)
     return Snapshot(

@@ -176,6 +176,13 @@ def _for_kind(
     return chosen
 
 
+def bits_of(work: Workspace, item: Item, free: int, groups: Groups) -> int:
+    """The bits of one unit that nothing else competes with, where `free` has enough of them."""
+    found = _for_kind(free, item, 1, groups, 0, work)
+    assert found is not None, "the caller counted them"
+    return found[0]
+
+
 def _tightest(free: int, amount: int, groups: Groups) -> int:
     """The free bits of the domain that holds `amount` with the fewest left, finest level first."""
     for level in groups:

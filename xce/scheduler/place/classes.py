@@ -19,9 +19,11 @@ from xce.scheduler.fit.caps import Hosts, caps
 from xce.scheduler.fit.demand import MemberNeed, Shape, compile_role
 from xce.scheduler.place.rows import sizes_of, unit_level, untouched
 from xce.scheduler.place.scopes import RolePlan
-from xce.scheduler.place.serial import SerialRow
 from xce.scheduler.place.topology import is_finer, known
 from xce.scheduler.reasons import Code, PendReason, reason
+from xce.scheduler.serial.quick import Quick, quick_way
+from xce.scheduler.serial.row import SerialRow
+from xce.scheduler.serial.shelf import Shelves
 from xce.scheduler.snapshot import Ask, Column, RoleAsk, Snapshot
 
 Choice = tuple[int, ...]
@@ -42,11 +44,13 @@ class Term(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Compiled(Struct, frozen=True, gc=False, kw_only=True):
-    """What one choice of a class comes down to, or why it cannot be tried at all."""
+    """What one choice of a class comes down to, or why it cannot be tried at all. `serial` finds
+    the host of one member on any one host; `quick` does all of it where the ask is that simple."""
 
     refusal: PendReason | None = None
     terms: tuple[Term, ...] = ()
     serial: SerialRow | None = None
+    quick: Quick | None = None
 
 
 def choices_of(ask: Ask, now_us: int) -> tuple[list[Choice], int]:
@@ -66,8 +70,10 @@ def choices_of(ask: Ask, now_us: int) -> tuple[list[Choice], int]:
     return list(islice(product(*open_), CHOICES_MAX)), min(later, default=0)
 
 
-def compile_ask(work: Workspace, ask: Ask, choice: Choice) -> Compiled:
-    """The terms of a choice with their hosts."""
+def compile_ask(
+    work: Workspace, ask: Ask, choice: Choice, shelves: Shelves | None = None
+) -> Compiled:
+    """The terms of a choice with their hosts; with shelves also the short way, if there is one."""
     try:
         refusal = refused(work.snapshot, ask, choice)
         if refusal is not None:
@@ -75,8 +81,13 @@ def compile_ask(work: Workspace, ask: Ask, choice: Choice) -> Compiled:
         terms = tuple(_terms(work, ask, choice))
     except ResreqError as error:
         return Compiled(refusal=reason(Code.BAD_SELECT, detail=str(error)))
-    serial = SerialRow(work, terms[0].need, terms[0].allowed) if is_serial(ask, terms) else None
-    return Compiled(terms=terms, serial=serial)
+    if not is_serial(ask, terms):
+        return Compiled(terms=terms)
+    need, hosts = terms[0].need, terms[0].allowed
+    serial, role = SerialRow(work, need, hosts), ask.roles[0]
+    bare = not (ask.group or role.name or role.need.others or role.need.terms)
+    quick = quick_way(work, shelves, need, serial, hosts) if bare and shelves else None
+    return Compiled(terms=terms, serial=serial, quick=quick)
 
 
 def _terms(work: Workspace, ask: Ask, choice: Choice) -> Iterator[Term]:

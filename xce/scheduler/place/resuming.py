@@ -10,13 +10,15 @@ from collections.abc import Iterator, Sequence
 from xce.scheduler.candidates import Workspace
 from xce.scheduler.ledger import Ledger, Taking
 from xce.scheduler.reasons import Code, PendReason, reason
-from xce.scheduler.snapshot import Ask, Back, ResumeAsk
+from xce.scheduler.snapshot import Ask, Back, ResumeAsk, SameAsk
 
 PREFIX = "resume "
 """Before the label of who is to go on, in the place of a class."""
 
 
-def in_order(resumes: Sequence[ResumeAsk], asks: Sequence[Ask]) -> Iterator[Ask | ResumeAsk]:
+def in_order(
+    resumes: Sequence[ResumeAsk], asks: Sequence[Ask | SameAsk]
+) -> Iterator[Ask | SameAsk | ResumeAsk]:
     """Both in the order of what waits; of equals, who ran already goes first."""
     rest = list(reversed(resumes))
     for ask in asks:

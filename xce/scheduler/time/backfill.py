@@ -18,7 +18,7 @@ from xce.scheduler.candidates import Workspace
 from xce.scheduler.ledger import Taking
 from xce.scheduler.plan import Placement
 from xce.scheduler.reasons import Code, Cure, PendReason, reason
-from xce.scheduler.snapshot import Ask
+from xce.scheduler.snapshot import Ask, SameAsk
 from xce.scheduler.time.attempt import attempt
 from xce.scheduler.time.book import Book
 from xce.scheduler.time.reserve import Start, Starts
@@ -244,8 +244,8 @@ def _known(at_us: int) -> int:
     return at_us if at_us < FOREVER_US else 0
 
 
-def _holder(ask: Ask) -> tuple[int, int]:
-    return (ask.group, 0) if ask.group else (0, ask.roles[0].jobs[0])
+def _holder(ask: Ask | SameAsk) -> tuple[int, int]:
+    return ask.holder
 
 
 def _shares(placement: Placement) -> Sequence[Share]:

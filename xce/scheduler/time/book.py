@@ -220,7 +220,7 @@ class Book:
         ledger, base = self._work.ledger, self._work.snapshot
         count = bisect_left(self.ends, at_us + 1, key=lambda end: end.at_us)
         kept = Kept({}, {}, {}) if alone else self.kept(at_us, until_us, skip)
-        free = {name: self._column(name, count) for name in ledger.free}
+        free = {name: self._column(name, count) for name in base.free}
         for (name, where), amount in kept.amounts.items():
             rows = _rows_of(base, name, where)
             free[name][rows] = np.maximum(0, free[name][rows] - amount)
@@ -236,7 +236,7 @@ class Book:
             masks[type_][host] &= ~bits
         return structs.replace(
             base, now_us=at_us, free=free, pending=(), known={}, holds=(), ends=(),
-            free_masks={type_: tuple(row) for type_, row in masks.items()},
+            free_masks={type_: tuple(row) for type_, row in masks.items()}, free_counts={},
             free_ports=self._ports_later(ports, kept),
         )  # fmt: skip
 
@@ -254,7 +254,7 @@ class Book:
             self._columns[name] = (table[:, 0], table[:, 1], table[:, 2])
         numbers, hosts, amounts = self._columns[name]
         upto = int(np.searchsorted(numbers, count))
-        column = self._work.ledger.free[name].copy()
+        column = self._work.ledger.column(name).copy()
         pool = self._work.snapshot.pools.get(name)
         if pool is None:
             np.add.at(column, hosts[:upto], amounts[:upto])

@@ -1,36 +1,26 @@
 """A slice of a plan becomes a record: re-checked group by group, all or nothing for each.
 
-A placement names the version of each of its hosts as the plan's own earlier placements leave it.
-Where all versions still hold, nothing foreign happened there and membership is all there is to
-check; else the hosts, their counters, instances and ports are checked in full. What no longer
-fits is left out as stale and waits for the next session.
+What no longer fits is left out as stale and waits for the next session.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
-from msgspec import Struct
-
 from xce.controller.core import commands as c
-from xce.controller.core.arrays.elements import found_job, job_of
+from xce.controller.core.arrays.elements import job_of
 from xce.controller.core.arrays.planning import has_room, single_out
-from xce.controller.core.fold.eligible import is_eligible
+from xce.controller.core.deciders.placing.numbers import Numbers
+from xce.controller.core.deciders.placing.recheck import Taken, still_fits, still_waits
+from xce.controller.core.deciders.placing.short_way import followed, is_short, numbered
 from xce.controller.core.fold.state import State
 from xce.controller.core.life.draft import Draft
 from xce.controller.core.life.leases import keeps_lease, take_lease
 from xce.controller.core.life.starts import let_pass, wave_of_roles
-from xce.controller.core.resources.lending import lent
-from xce.controller.core.resources.pools import (
-    Pools,
-    free_of,
-    name_of,
-    pooled_holding,
-    pooled_share,
-    pools_of,
-)
+from xce.controller.core.resources.pools import Pools, pooled_holding, pooled_share
 from xce.controller.core.time.reservations import write_reserves
-from xce.model.config import Config, PoolConfig
+from xce.model.config import Config
 from xce.model.group import GroupSpec
-from xce.model.ids import claim_text, group_text, job_index, job_number, job_text
+from xce.model.ids import claim_text, group_text, job_text
 from xce.model.job import ONCE, PER_HOST, Spec
 from xce.model.placing import AttachmentPlan, ClaimPlan, Holding, LaunchPlan, MemberPlan
 from xce.model.records import Planned, PlannedGroup
@@ -41,49 +31,38 @@ Answer = tuple[dict[str, Any], dict[str, bytes]]
 DECISION_VERSION = 1
 
 
-class _Taken(Struct):
-    """What this slice's own groups took so far."""
-
-    bumps: dict[str, int]
-    counters: dict[tuple[str, str], int]
-    pools: dict[str, int]
-    instances: dict[str, None]
-    elements: dict[int, int]
-
-
-class Numbers:
-    """Numbers given out within one record, after the last ones of the state."""
-
-    def __init__(self, state: State) -> None:
-        self._state = state
-        self._given: dict[str, int] = {}
-
-    def next(self, counter: str) -> int:
-        """The next number of a counter."""
-        number = self._given.get(counter, self._state.last(counter)) + 1
-        self._given[counter] = number
-        return number
-
-
 def commit_plan(draft: Draft, command: c.CommitPlan) -> c.Rejection | Answer:
     """Write down what of the slice still holds; the answer names what was stale."""
     state = draft.state
-    taken = _Taken({}, {}, {}, {}, {})
-    accepted, stale = [], []
+    taken, accepted, stale = Taken(), [], []
+    pools, seen_us = state.config.pools, command.snapshot_us
     for placement in command.placements:
-        waits = _still_waits(state, placement, draft.now_us)
+        waits = still_waits(state, placement, draft.now_us)
         waits = waits and has_room(state, placement.job, taken.elements)
-        if waits and _still_fits(state, placement, taken, command.snapshot_us):
+        if waits and still_fits(state, placement, taken, seen_us):
             accepted.append(placement)
-            _take(state.config.pools, placement, taken)
+            taken.add(pools, placement)
         else:
             stale.append(_label(placement))
     if not accepted:
         reserved = write_reserves(draft, command.session, command.reserves)
         return {"planned": 0, "stale": stale, "reserved": reserved}, {}
     numbers = Numbers(state)
-    groups = tuple(_number(draft, numbers, placement) for placement in accepted)
-    facts = Planned(
+    if is_short(state, accepted):
+        planned = numbered(state, numbers, accepted, draft.now_us)
+        draft.write(_facts(command, planned), *followed(planned, draft.now_us))
+    else:
+        planned = [_number(draft, numbers, placement) for placement in accepted]
+        draft.open(_facts(command, planned), [_label(placement) for placement in accepted])
+        single_out(draft, (placement.job for placement in accepted))
+        for group in planned:
+            _begin(draft, group)
+    reserved = write_reserves(draft, command.session, command.reserves)
+    return {"planned": len(planned), "stale": stale, "reserved": reserved}, {}
+
+
+def _facts(command: c.CommitPlan, groups: Sequence[PlannedGroup]) -> Planned:
+    return Planned(
         session=command.session,
         slice=command.slice,
         snapshot_lsn=command.snapshot_lsn,
@@ -92,136 +71,12 @@ def commit_plan(draft: Draft, command: c.CommitPlan) -> c.Rejection | Answer:
         tick_lsn=command.tick_lsn,
         decision=DECISION_VERSION,
         digest=command.digest,
-        groups=groups,
+        groups=tuple(groups),
     )
-    draft.open(facts, [_label(placement) for placement in accepted])
-    single_out(draft, (placement.job for placement in accepted))
-    for group in groups:
-        _begin(draft, group)
-    reserved = write_reserves(draft, command.session, command.reserves)
-    return {"planned": len(groups), "stale": stale, "reserved": reserved}, {}
 
 
 def _label(placement: Placement) -> str:
     return group_text(placement.group) if placement.group else job_text(placement.job)
-
-
-# -- re-check -------------------------------------------------------------------------------------
-
-
-def _still_waits(state: State, placement: Placement, now_us: int) -> bool:
-    """Membership, state, hold, back-off and queue."""
-    if placement.group:
-        group = state.groups.get(placement.group)
-        if group is None or group.state != "PENDING" or group.not_before_us > now_us:
-            return False
-        queue = group.queue
-    else:
-        job = found_job(state, placement.job)
-        if job is None or not is_eligible(job) or job.not_before_us > now_us:
-            return False
-        queue = job.queue
-    settings = state.config.queue(queue)
-    if settings is None or not settings.active:
-        return False
-    jobs = (found_job(state, member.job) for member in placement.members)
-    return all(job is not None and job.state == "PENDING" for job in jobs)
-
-
-def _still_fits(state: State, placement: Placement, taken: _Taken, seen_us: int) -> bool:
-    # What a pool has changes by what is held elsewhere, which no version of these hosts tells.
-    if not _pools_hold(state, placement, taken):
-        return False
-    version = state.index.version
-    if all(
-        version.get(host, 0) + taken.bumps.get(host, 0) == seen
-        for host, seen in placement.host_versions
-    ):
-        return True
-    # A host that registered since the snapshot may be another machine: only a session that saw
-    # its inventory, attributes and domains may place on it.
-    hosts = (state.hosts.get(host) for host, _ in placement.host_versions)
-    if any(host is None or host.registered_us >= seen_us for host in hosts):
-        return False
-    return _fits_in_full(state, placement, taken, seen_us)
-
-
-def _pools_hold(state: State, placement: Placement, taken: _Taken) -> bool:
-    return all(
-        taken.pools.get(name_of(pool), 0) + amount <= free_of(state, pool)
-        for pool, amount in _pooled(state.config.pools, placement)
-    )
-
-
-def _pooled(pools: Pools, placement: Placement) -> list[tuple[PoolConfig, int]]:
-    """What a placement takes of pools, as it names it: by type and host."""
-    if not pools:
-        return []
-    amounts: dict[str, int] = {}
-    found: dict[str, PoolConfig] = {}
-    for (host, name), amount in _asked(placement)[0].items():
-        pool = pools_of(pools, host).get(name)
-        if pool is not None:
-            found[name_of(pool)] = pool
-            amounts[name_of(pool)] = amounts.get(name_of(pool), 0) + amount
-    return [(found[name], amount) for name, amount in amounts.items()]
-
-
-def _fits_in_full(state: State, placement: Placement, taken: _Taken, seen_us: int) -> bool:
-    for host, _ in placement.host_versions:
-        found = state.hosts[host]
-        if found.liveness != "UP" or found.admin != "OPEN":
-            return False
-        if found.reconciled_epoch != state.epoch:
-            return False
-    counters, instances = _asked(placement)
-    fallen = lent(state, seen_us)
-    for (host, name), amount in counters.items():
-        if name in pools_of(state.config.pools, host):
-            continue
-        total = dict(state.hosts[host].facts.counters).get(name, 0)
-        used = state.index.used.get(host, {}).get(name, 0) - fallen.get((host, name), 0)
-        if used + taken.counters.get((host, name), 0) + amount > total:
-            return False
-    for key in instances:
-        entity = state.instances.get(key)
-        if key in state.index.holders or key in taken.instances:
-            return False
-        if entity is not None and entity.state != "PRESENT":
-            return False
-    return True
-
-
-def _asked(placement: Placement) -> tuple[dict[tuple[str, str], int], list[str]]:
-    counters: dict[tuple[str, str], int] = {}
-    instances: list[str] = []
-    for member in placement.members:
-        for share in member.shares:
-            instances.extend(share.instances)
-            for name, amount in share.counters:
-                counters[share.host, name] = counters.get((share.host, name), 0) + amount
-    for claim in placement.claims:
-        for holding in claim.holdings:
-            if holding.instance:
-                instances.append(holding.instance)
-            if holding.counter:
-                at = (holding.host, holding.counter)
-                counters[at] = counters.get(at, 0) + holding.amount
-    return counters, instances
-
-
-def _take(pools: Pools, placement: Placement, taken: _Taken) -> None:
-    counters, instances = _asked(placement)
-    if job_index(placement.job):
-        number = job_number(placement.job)
-        taken.elements[number] = taken.elements.get(number, 0) + 1
-    for pool, amount in _pooled(pools, placement):
-        taken.pools[name_of(pool)] = taken.pools.get(name_of(pool), 0) + amount
-    for at, amount in counters.items():
-        taken.counters[at] = taken.counters.get(at, 0) + amount
-    taken.instances.update(dict.fromkeys(instances))
-    for host, _ in placement.host_versions:
-        taken.bumps[host] = taken.bumps.get(host, 0) + 1
 
 
 # -- numbers --------------------------------------------------------------------------------------

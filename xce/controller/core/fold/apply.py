@@ -10,15 +10,15 @@ from typing import Any, get_type_hints
 
 from msgspec import Struct, convert, structs
 
-from xce.controller.core.arrays.elements import job_of
-from xce.controller.core.fold.state import TABLES, Counter, Key, Setting, State
+from xce.controller.core.fold.plans.counters import count_up
+from xce.controller.core.fold.plans.short import fold_short
+from xce.controller.core.fold.plans.whole import fold_planned
+from xce.controller.core.fold.state import TABLES, Key, Setting, State
 from xce.model import records as r
 from xce.model.group import Group
 from xce.model.host import Host, Instance, Observed
 from xce.model.ids import instance_key, job_key
 from xce.model.job import Job
-from xce.model.placing import ClaimPlan, LaunchPlan, MemberPlan
-from xce.model.start import Allocation, Attachment, Claim, Launch, Start
 from xce.model.waiting.array import JOB, Array, Runs, element_of, filled, moved
 from xce.model.waiting.reservation import Reservation
 from xce.model.waiting.share import Share
@@ -31,6 +31,8 @@ _FIELD_TYPES = {what: get_type_hints(entity) for what, entity in TABLES.items()}
 
 def apply(state: State, record: r.Record) -> None:
     """Make `record` part of `state`."""
+    if record.kind == "Planned" and fold_short(state, record):
+        return
     open_record(state, record)
     for change in record.body.then:
         apply_change(state, change)
@@ -68,7 +70,10 @@ _BORN: dict[str, Callable[[Any], Struct]] = {"share": lambda key: Share(path=key
 def typed_fields(what: str, values: dict[str, Any]) -> dict[str, Any]:
     """Values as the entity's fields are declared."""
     types = _FIELD_TYPES[what]
-    return {name: convert(value, types[name]) for name, value in values.items()}
+    return {
+        name: value if type(value) is types[name] else convert(value, types[name])
+        for name, value in values.items()
+    }
 
 
 def _elements(state: State, number: int, told: dict[str, Any]) -> None:
@@ -81,11 +86,6 @@ def _elements(state: State, number: int, told: dict[str, Any]) -> None:
     for first, last, step in runs if letter == JOB else ():
         for index in range(first, last + 1, step):
             state.put("job", job_key(number, index), element_of(array, index))
-
-
-def _count(state: State, name: str, number: int) -> None:
-    if number > state.last(name):
-        state.put("counter", name, Counter(name=name, last=number))
 
 
 def _put(state: State, what: str, key: Key, entity: Struct) -> None:
@@ -114,7 +114,7 @@ def _job(state: State, record: r.Record, body: r.JobSubmitted) -> None:
         after=body.after,
         after_ids=body.after_ids,
     )
-    _count(state, "job", body.job)
+    count_up(state, "job", body.job)
     _put(state, "job", body.job, job)
 
 
@@ -135,7 +135,7 @@ def _array(state: State, record: r.Record, body: r.JobSubmitted) -> None:
         after_ids=body.after_ids,
         pending_us=record.at_us,
     )
-    _count(state, "job", body.job)
+    count_up(state, "job", body.job)
     _put(state, "array", body.job, filled(array, body.indices))
 
 
@@ -152,13 +152,13 @@ def _group(state: State, record: r.Record, body: r.GroupSubmitted) -> None:
         roles=body.roles,
         pending_us=record.at_us,
     )
-    _count(state, "group", body.group)
+    count_up(state, "group", body.group)
     _put(state, "group", body.group, group)
     for role, spec in zip(body.roles, body.member_specs, strict=True):
         for rank in range(role.count):
             key = role.first_job + rank
             _put(state, "job", key, _member(record, body, key, (role.name, rank, spec)))
-        _count(state, "job", role.first_job + role.count - 1)
+        count_up(state, "job", role.first_job + role.count - 1)
 
 
 def _member(record: r.Record, body: r.GroupSubmitted, key: int, place: tuple[str, int, str]) -> Job:
@@ -179,121 +179,6 @@ def _member(record: r.Record, body: r.GroupSubmitted, key: int, place: tuple[str
     )
 
 
-def _planned(state: State, record: r.Record, body: r.Planned) -> None:
-    _count(state, "session", body.session)
-    for planned in body.groups:
-        _start(state, record, planned)
-        state.index.settle()
-
-
-def _start(state: State, record: r.Record, planned: r.PlannedGroup) -> None:
-    start = Start(
-        number=planned.start,
-        group=planned.group,
-        kind=planned.kind,
-        state="OPEN",
-        members=tuple(member.job for member in planned.members),
-        launches=tuple(launch.launch for launch in planned.launches),
-        attachments=tuple(attachment.attachment for attachment in planned.attachments),
-        claims=tuple(claim.claim for claim in planned.claims),
-        opened_us=record.at_us,
-        deadline_us=planned.deadline_us,
-        waves=1 + max((launch.wave for launch in planned.launches), default=0),
-        must_end_us=planned.must_end_us,
-    )
-    _count(state, "start", planned.start)
-    _put(state, "start", planned.start, start)
-    launches: dict[int, list[LaunchPlan]] = {}
-    for launch in planned.launches:
-        launches.setdefault(launch.job, []).append(launch)
-    for member in planned.members:
-        _allocate(state, record, planned, (member, launches.get(member.job, [])))
-    attached: dict[int, list[int]] = {}
-    for attachment in planned.attachments:
-        attached.setdefault(attachment.claim, []).append(attachment.attachment)
-    for claim in planned.claims:
-        _bind(state, record, planned, (claim, attached.get(claim.claim, [])))
-    for attachment in planned.attachments:
-        _count(state, "attachment", attachment.attachment)
-        made = Attachment(
-            number=attachment.attachment,
-            claim=attachment.claim,
-            host=attachment.host,
-            start=planned.start,
-            state="PROVISIONING",
-            provider=attachment.provider,
-            parameters=attachment.parameters,
-        )
-        _put(state, "attachment", attachment.attachment, made)
-
-
-def _allocate(
-    state: State,
-    record: r.Record,
-    planned: r.PlannedGroup,
-    granted: tuple[MemberPlan, list[LaunchPlan]],
-) -> None:
-    member, launches = granted
-    tasks = {share.host: share.tasks for share in member.shares}
-    allocation = Allocation(
-        number=member.allocation,
-        job=member.job,
-        attempt=member.attempt,
-        shares=member.shares,
-        launches=tuple(launch.launch for launch in launches),
-        generation=record.lsn,
-        alternative=member.alternative,
-    )
-    _count(state, "allocation", member.allocation)
-    _put(state, "allocation", member.allocation, allocation)
-    for launch in launches:
-        _count(state, "launch", launch.launch)
-        made = Launch(
-            number=launch.launch,
-            job=member.job,
-            attempt=member.attempt,
-            host=launch.host,
-            start=planned.start,
-            allocation=member.allocation,
-            state="PREPARING",
-            wave=launch.wave,
-            processes=launch.processes,
-            first_rank=launch.first_rank,
-            tasks=tasks[launch.host],
-            generation=record.lsn,
-        )
-        _put(state, "launch", launch.launch, made)
-
-
-def _bind(
-    state: State,
-    record: r.Record,
-    planned: r.PlannedGroup,
-    bound: tuple[ClaimPlan, list[int]],
-) -> None:
-    plan, attachments = bound
-    owner = job_of(state, planned.members[0].job).owner
-    claim = Claim(
-        number=plan.claim,
-        name=plan.name,
-        type=plan.type,
-        scope=plan.scope,
-        owner=owner,
-        state="BOUND",
-        generation=plan.generation,
-        group=planned.group,
-        role=plan.role,
-        job=plan.job,
-        start=planned.start,
-        count=plan.count,
-        holdings=plan.holdings,
-        attachments=tuple(attachments),
-        created_us=record.at_us,
-    )
-    _count(state, "claim", plan.claim)
-    _put(state, "claim", plan.claim, claim)
-
-
 def _host(state: State, record: r.Record, body: r.HostRegistered) -> None:
     """The host and its new instances; what becomes of the old ones is in `then`."""
     known = state.hosts.get(body.host)
@@ -311,7 +196,7 @@ def _host(state: State, record: r.Record, body: r.HostRegistered) -> None:
         can=body.can,
         admin_why=known.admin_why if known else "",
     )
-    _count(state, "incarnation", body.incarnation)
+    count_up(state, "incarnation", body.incarnation)
     _put(state, "host", body.host, host)
     for fact in body.facts.instances:
         key = instance_key(body.host, fact.type, fact.name)
@@ -339,12 +224,12 @@ def _next_bit(state: State, host: str, type_name: str) -> int:
 
 
 def _leader(state: State, record: r.Record, body: r.LeaderStarted) -> None:
-    _count(state, "leader_us", record.at_us)
+    count_up(state, "leader_us", record.at_us)
 
 
 def _tick(state: State, record: r.Record, body: r.Tick) -> None:
     """Values replace those of the same name; what has none left is not there."""
-    _count(state, "tick_lsn", record.lsn)
+    count_up(state, "tick_lsn", record.lsn)
     for change in body.changes:
         moves = {body.columns[place]: value for place, value in change.moves}
         _observe(state, change.of, moves)
@@ -378,9 +263,9 @@ def _reservation(state: State, record: r.Record, body: r.ReservationSet) -> None
         set_us=record.at_us,
         lsn=record.lsn,
     )
-    _count(state, "reservation", body.reservation)
+    count_up(state, "reservation", body.reservation)
     if body.session:
-        _count(state, "session", body.session)
+        count_up(state, "session", body.session)
     _put(state, "reservation", body.reservation, made)
 
 
@@ -389,7 +274,7 @@ _CREATE: dict[str, Callable[[State, r.Record, Any], None]] = {
     "ConfigLoaded": _config,
     "JobSubmitted": _job,
     "GroupSubmitted": _group,
-    "Planned": _planned,
+    "Planned": fold_planned,
     "HostRegistered": _host,
     "Tick": _tick,
     "ReservationSet": _reservation,

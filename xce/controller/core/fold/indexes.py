@@ -199,7 +199,8 @@ class Indexes(Holdings):
         """Jobs whose reservations fall with time, or that keep others out of their units."""
         spec = self._state.specs.get(new.spec) if new is not None and new.allocation else None
         if spec is None or not is_watched(spec.need):
-            self.watched.pop(key, None)
+            if key in self.watched:
+                del self.watched[key]
             return
         self.watched[key] = None
         if new.started_us and (old is None or old.started_us != new.started_us):

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import structs
 
 from xce.controller.core.arrays.elements import is_over
-from xce.controller.core.fold.apply import ELEMENT, apply_change, open_record
+from xce.controller.core.fold.apply import ELEMENT, apply, apply_change, open_record
 from xce.controller.core.fold.state import Key, State
 from xce.controller.core.life.relations import CONDITIONS, RELATIONS
 from xce.model.actor import Actor
@@ -62,22 +62,35 @@ class Draft:
     def open(self, body: Body, entities: Iterable[str]) -> int:
         """Begin a record with its facts; gives its lsn."""
         self.close()
-        kind = type(body).__name__
-        record = Record(
+        record = self._record(body)
+        self._head = record
+        self._entities = dict.fromkeys(entities)
+        open_record(self.state, record)
+        return record.lsn
+
+    def write(self, body: Body, then: Iterable[Change], entities: Iterable[str]) -> None:
+        """A whole record at once: its changes are known, and no other machine takes part."""
+        self.close()
+        record = self._record(structs.replace(body, then=tuple(then)))
+        record = structs.replace(record, entities=tuple(dict.fromkeys(entities)))
+        apply(self.state, record)
+        for change in record.body.then:
+            if change.event and change.what in ("job", "group"):
+                self.moved[change.what, change.key] = None  # type: ignore[index]
+        self.records.append(record)
+
+    def _record(self, body: Body) -> Record:
+        return Record(
             lsn=self.state.lsn + 1,
             epoch=self.state.epoch,
             at_us=max(self.now_us, self.state.at_us),
-            kind=kind,
+            kind=type(body).__name__,
             v=body.V,
             cause=self.cause,
             actor=self.actor.text(),
             entities=(),
             body=body,
         )
-        self._head = record
-        self._entities = dict.fromkeys(entities)
-        open_record(self.state, record)
-        return record.lsn
 
     def close(self) -> list[Record]:
         """End the record in the making; gives all records so far."""

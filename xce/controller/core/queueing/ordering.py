@@ -55,6 +55,11 @@ class Ordering:
             else:
                 self.waiting.put(self.of_job(self.waiter(job)), class_key)
 
+    def dispatches(self, queue: str) -> bool:
+        """Whether the queue is there and gives out work."""
+        found = self._queues.get(queue)
+        return found is not None and found.active
+
     def waiter(self, key: int) -> Job | Array:
         """The job, or the array of elements that wait together, under such a key."""
         if is_array_key(key):

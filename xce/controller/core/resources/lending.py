@@ -91,6 +91,8 @@ def _less(share: Share, less: Lent) -> Share:
 
 def is_watched(need: Need) -> bool:
     """Whether holders of the need are to be looked at by each session."""
+    if not (need.timed or need.units or need.terms or need.others):
+        return False
     return any(part.timed or part.units is not None for _, part in _all_parts(need))
 
 

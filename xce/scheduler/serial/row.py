@@ -1,4 +1,4 @@
-"""Plain jobs that run on one host: the tightest host, found without a search.
+"""A class's hosts as one column: the tightest one is its least entry.
 
 The same answer as the search gives (the tightest domain at the host level; with order[] the host
 that goes first, between equals the tightest), from figures that a class keeps per host. Only hosts
@@ -17,11 +17,10 @@ from xce.scheduler.fit.caps import Hosts, caps
 from xce.scheduler.fit.demand import Load, MemberNeed
 from xce.scheduler.fit.lay import Cell, blank, lay
 from xce.scheduler.fit.picks import Limits
+from xce.scheduler.serial.shelf import SLOTS, SLOTS_MAX
 from xce.scheduler.snapshot import Column
 
 NO_ROOM = np.iinfo(np.int64).max
-SLOTS = "slots"
-SLOTS_MAX = 1 << 32
 
 
 class SerialRow:
@@ -36,9 +35,9 @@ class SerialRow:
         self._hosts = hosts
         self._place = np.full(len(work.hosts.names), -1, dtype=np.int64)
         self._place[hosts] = np.arange(len(hosts))
-        self._plain = _plain(work, self._load, self._types)
-        self._read = len(work.ledger.journal)
-        self._keys = self._figures(hosts)
+        self.plain = _plain(work, self._load, self._types)
+        self._read = -1
+        self._keys: Column = np.zeros(0, dtype=np.int64)
 
     def place(self, salt: int) -> Cell | None:
         """The job laid on its tightest host and taken, None when it fits nowhere."""
@@ -54,6 +53,14 @@ class SerialRow:
             if laid is not None:
                 return laid
             self._keys[best] = NO_ROOM
+
+    def best_host(self) -> int:
+        """The tightest host of a load of plain amounts, -1 where it fits nowhere."""
+        self._refresh()
+        best = self._best() if len(self._keys) else 0
+        if not len(self._keys) or self._keys[best] == NO_ROOM:
+            return -1
+        return int(self._hosts[best])
 
     def _best(self) -> int:
         """The place of the host that goes first: by order[], then the tightest."""
@@ -71,6 +78,8 @@ class SerialRow:
 
     def _refresh(self) -> None:
         journal = self._work.ledger.journal
+        if self._read < 0:
+            self._read, self._keys = len(journal), self._figures(self._hosts)
         if self._read == len(journal):
             return
         changed = np.array(sorted(set(journal[self._read :])), dtype=np.intp)
@@ -82,10 +91,10 @@ class SerialRow:
 
     def _figures(self, hosts: Hosts) -> Column:
         ledger = self._work.ledger
-        if self._plain is not None:
-            free = ledger.matrix[self._plain.rows, hosts]
-            fits = (free >= self._plain.wanted).all(axis=0)
-            return np.where(fits, self._plain.weights @ free, NO_ROOM)
+        if self.plain is not None:
+            free = ledger.matrix[self.plain.rows, hosts]
+            fits = (free >= self.plain.wanted).all(axis=0)
+            return np.where(fits, self.plain.weights @ free, NO_ROOM)
         keys = ledger.column(SLOTS)[hosts]
         for type_ in self._types:
             keys = keys + ledger.count(type_)[hosts] * SLOTS_MAX

@@ -1,0 +1,17 @@
+"""Numbers of what a record brings into being."""
+
+from xce.controller.core.fold.state import State
+
+
+class Numbers:
+    """Numbers given out within one record, after the last ones of the state."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._given: dict[str, int] = {}
+
+    def next(self, counter: str) -> int:
+        """The next number of a counter."""
+        number = self._given.get(counter, self._state.last(counter)) + 1
+        self._given[counter] = number
+        return number

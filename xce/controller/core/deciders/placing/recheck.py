@@ -1,0 +1,158 @@
+"""Whether a placement still holds: it still waits, and what it takes is still free.
+
+A placement names the version of each of its hosts as the plan's own earlier placements leave it.
+Where all versions still hold, nothing foreign happened there and membership is all there is to
+check; else the hosts, their counters, instances and ports are checked in full.
+"""
+
+from xce.controller.core.arrays.elements import found_job
+from xce.controller.core.fold.eligible import is_eligible
+from xce.controller.core.fold.state import State
+from xce.controller.core.resources.lending import lent
+from xce.controller.core.resources.pools import Pools, free_of, name_of, pools_of
+from xce.model.config import PoolConfig
+from xce.model.ids import job_index, job_number
+from xce.scheduler.plan import Placement
+
+
+class Taken:
+    """What the accepted placements of one slice took so far. Sums are made when they are asked
+    for: where no host changed, nobody asks."""
+
+    def __init__(self) -> None:
+        self.bumps: dict[str, int] = {}
+        self.pools: dict[str, int] = {}
+        self.elements: dict[int, int] = {}
+        self._counters: dict[tuple[str, str], int] = {}
+        self._instances: dict[str, None] = {}
+        self._accepted: list[Placement] = []
+        self._summed = 0
+
+    def add(self, pools: Pools, placement: Placement) -> None:
+        """One more placement was accepted."""
+        self._accepted.append(placement)
+        for host, _ in placement.host_versions:
+            self.bumps[host] = self.bumps.get(host, 0) + 1
+        if job_index(placement.job):
+            number = job_number(placement.job)
+            self.elements[number] = self.elements.get(number, 0) + 1
+        for pool, amount in pooled(pools, placement) if pools else ():
+            self.pools[name_of(pool)] = self.pools.get(name_of(pool), 0) + amount
+
+    def counter(self, host: str, name: str) -> int:
+        """How much of a host's counter was taken."""
+        self._sum()
+        return self._counters.get((host, name), 0)
+
+    def has(self, instance: str) -> bool:
+        """Whether an instance was taken."""
+        self._sum()
+        return instance in self._instances
+
+    def _sum(self) -> None:
+        for placement in self._accepted[self._summed :]:
+            counters, instances = _asked(placement)
+            for at, amount in counters.items():
+                self._counters[at] = self._counters.get(at, 0) + amount
+            self._instances.update(dict.fromkeys(instances))
+        self._summed = len(self._accepted)
+
+
+def still_waits(state: State, placement: Placement, now_us: int) -> bool:
+    """Membership, state, hold, back-off and queue."""
+    if placement.group:
+        group = state.groups.get(placement.group)
+        if group is None or group.state != "PENDING" or group.not_before_us > now_us:
+            return False
+        queue = group.queue
+    else:
+        job = found_job(state, placement.members[0].job)
+        if job is None or not is_eligible(job) or job.not_before_us > now_us:
+            return False
+        return state.index.ordering.dispatches(job.queue)
+    if not state.index.ordering.dispatches(queue):
+        return False
+    jobs = (state.jobs.get(member.job) for member in placement.members)
+    return all(job is not None and job.state == "PENDING" for job in jobs)
+
+
+def still_fits(state: State, placement: Placement, taken: Taken, seen_us: int) -> bool:
+    """Whether everything that the placement takes is free."""
+    # What a pool has changes by what is held elsewhere, which no version of these hosts tells.
+    pools = state.config.pools
+    if pools and not _pools_hold(state, placement, taken):
+        return False
+    version, bumps = state.index.version, taken.bumps
+    for host, seen in placement.host_versions:
+        if version.get(host, 0) + bumps.get(host, 0) != seen:
+            break
+    else:
+        return True
+    # A host that registered since the snapshot may be another machine: only a session that saw
+    # its inventory, attributes and domains may place on it.
+    hosts = (state.hosts.get(host) for host, _ in placement.host_versions)
+    if any(host is None or host.registered_us >= seen_us for host in hosts):
+        return False
+    return _fits_in_full(state, placement, taken, seen_us)
+
+
+def _pools_hold(state: State, placement: Placement, taken: Taken) -> bool:
+    return all(
+        taken.pools.get(name_of(pool), 0) + amount <= free_of(state, pool)
+        for pool, amount in pooled(state.config.pools, placement)
+    )
+
+
+def pooled(pools: Pools, placement: Placement) -> list[tuple[PoolConfig, int]]:
+    """What a placement takes of pools, as it names it: by type and host."""
+    amounts: dict[str, int] = {}
+    found: dict[str, PoolConfig] = {}
+    for (host, name), amount in _asked(placement)[0].items():
+        pool = pools_of(pools, host).get(name)
+        if pool is not None:
+            found[name_of(pool)] = pool
+            amounts[name_of(pool)] = amounts.get(name_of(pool), 0) + amount
+    return [(found[name], amount) for name, amount in amounts.items()]
+
+
+def _fits_in_full(state: State, placement: Placement, taken: Taken, seen_us: int) -> bool:
+    for host, _ in placement.host_versions:
+        found = state.hosts[host]
+        if found.liveness != "UP" or found.admin != "OPEN":
+            return False
+        if found.reconciled_epoch != state.epoch:
+            return False
+    counters, instances = _asked(placement)
+    fallen = lent(state, seen_us)
+    for (host, name), amount in counters.items():
+        if name in pools_of(state.config.pools, host):
+            continue
+        total = dict(state.hosts[host].facts.counters).get(name, 0)
+        used = state.index.used.get(host, {}).get(name, 0) - fallen.get((host, name), 0)
+        if used + taken.counter(host, name) + amount > total:
+            return False
+    for key in instances:
+        entity = state.instances.get(key)
+        if key in state.index.holders or taken.has(key):
+            return False
+        if entity is not None and entity.state != "PRESENT":
+            return False
+    return True
+
+
+def _asked(placement: Placement) -> tuple[dict[tuple[str, str], int], list[str]]:
+    counters: dict[tuple[str, str], int] = {}
+    instances: list[str] = []
+    for member in placement.members:
+        for share in member.shares:
+            instances.extend(share.instances)
+            for name, amount in share.counters:
+                counters[share.host, name] = counters.get((share.host, name), 0) + amount
+    for claim in placement.claims:
+        for holding in claim.holdings:
+            if holding.instance:
+                instances.append(holding.instance)
+            if holding.counter:
+                at = (holding.host, holding.counter)
+                counters[at] = counters.get(at, 0) + holding.amount
+    return counters, instances

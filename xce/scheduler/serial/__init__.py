@@ -1,0 +1,1 @@
+"""Plain jobs that run on one host: the tightest host without a search."""
