@@ -56,7 +56,7 @@ def job_lines(told: dict[str, Any]) -> list[str]:
         lines.append(f"  {what}: {told['last_failure']}")
     if told.get("silence"):
         lines.append(f"  {told['silence']['text']}")
-    why = waiting_lines(told, told.get("reason"))
+    why = waiting_lines(told, told.get("reason"), told.get("expected"))
     title = " SUSPENDING REASONS:" if told.get("suspended_since_us") else " PENDING REASONS:"
     return [*lines, title, *why] if why else lines
 
@@ -88,7 +88,7 @@ def array_lines(told: dict[str, Any]) -> list[str]:
         lines.append(f"  Requested Resources <{told['resreq']}>")
     if told["ended_us"]:
         lines.append(f"{say.exactly(told['ended_us'])}: The last element ended.")
-    why = waiting_lines(told, told.get("reason"))
+    why = waiting_lines(told, told.get("reason"), told.get("expected"))
     return [*lines, " PENDING REASONS:", *why] if why else lines
 
 
@@ -132,8 +132,10 @@ def condition_lines(told: dict[str, Any]) -> list[str]:
     return lines
 
 
-def waiting_lines(told: dict[str, Any], reason: dict[str, Any] | None) -> list[str]:
-    """Why a job or a gang waits, as far as it is known."""
+def waiting_lines(
+    told: dict[str, Any], reason: dict[str, Any] | None, expected: dict[str, Any] | None = None
+) -> list[str]:
+    """Why a job or a gang waits, and when it is expected to begin, as far as it is known."""
     if told["state"] == "HELD":
         return [f"  {HELD}"]
     if reason is None:
@@ -141,7 +143,23 @@ def waiting_lines(told: dict[str, Any], reason: dict[str, Any] | None) -> list[s
     lines = [f"  {reason['text']}"]
     if reason["hosts_text"]:
         lines.append(f"  hosts: {reason['hosts_text']}")
-    return lines
+    return lines + ([f"  {expected_line(expected)}"] if expected else [])
+
+
+HOSTS_SHOWN = 8
+
+
+def expected_line(expected: dict[str, Any]) -> str:
+    """`expected to start at Mon Nov 30 07:25:00 2026 on n1 n2 (reserved)`."""
+    hosts = expected["hosts"]
+    more = f" and {len(hosts) - HOSTS_SHOWN} more" if len(hosts) > HOSTS_SHOWN else ""
+    where = " ".join(hosts[:HOSTS_SHOWN]) + more
+    line = f"expected to start at {say.exactly(expected['at_us'])} on {where}"
+    if expected["reserved"]:
+        line += " (reserved)"
+    if expected["cause"]:
+        line += f"; it was moved: {expected['cause']}"
+    return line
 
 
 def ended_lines(told: dict[str, Any]) -> list[str]:

@@ -23,6 +23,7 @@ from xce.controller.core.commands import (
 from xce.controller.core.decide import decide
 from xce.controller.core.fold.apply import apply
 from xce.controller.core.fold.state import State
+from xce.controller.core.time.estimate import Estimate
 from xce.dispatch.protocol import PROTOCOL, Orders, Poll
 from xce.model.actor import CONTROLLER, HOST, Actor
 from xce.model.config import ApplicationConfig, Config, QueueConfig
@@ -61,6 +62,7 @@ class MemoryEngine:
         self.log: list[Record] = []
         self.commands: list[Command] = []
         self.retired: dict[str, dict[str, Any]] = {}
+        self.estimates: dict[str, Estimate] = {}
         self.answers: dict[tuple[int, str], tuple[str, dict[str, Any]]] = {}
         self.answer_now = True
         self.refused: dict[str, str] = {}
@@ -154,6 +156,9 @@ class MemoryEngine:
     async def dry_run(self, command: SubmitGroup) -> Mapping[str, Any] | Rejection:
         why = reason(Code.NO_HOSTS)
         return {"fits": False, "never": False, "members": [], "reason": why.text()}
+
+    def expected(self, entity: str) -> Estimate | None:
+        return self.estimates.get(entity)
 
     def reasons_for(self, entity: str) -> PendReason | None:
         if entity == "1":

@@ -251,3 +251,44 @@ def test_a_stream_of_small_jobs_delays_a_gang_by_no_more_than_the_longest_of_the
         assert world.now_us - asked_us <= (longest_s + 5) * SECOND_US, "the gang starves"
     assert any(one.group == number for one in sets(world))
     assert not [one for one in sets(world) if one.group == number and one.slips]
+
+
+# --- estimates on demand ------------------------------------------------------------------------
+
+
+def test_the_expected_start_of_the_head_is_its_reservation() -> None:
+    world = busy()
+    over_us = world.state.jobs[1].started_us + 100 * SECOND_US
+    head = world.submit(job(4, "span[hosts=1]", run_limit_us=50 * SECOND_US))
+    settled(world)
+    found = world.sessions.expected(str(head), world.now_us)
+    assert found is not None
+    assert (found.at_us, found.hosts, found.reserved) == (over_us, ("n1",), True)
+
+
+def test_others_are_expected_behind_those_before_them_and_nothing_is_written() -> None:
+    world = busy()
+    over_us = world.state.jobs[1].started_us + 100 * SECOND_US
+    world.submit(job(4, "span[hosts=1]", run_limit_us=50 * SECOND_US))
+    third = world.submit(job(3, "span[hosts=1]", run_limit_us=70 * SECOND_US))
+    fourth = world.submit(job(2, "span[hosts=1]", run_limit_us=70 * SECOND_US))
+    settled(world)
+    lsn = world.state.lsn
+    found = world.sessions.expected(str(third), world.now_us)
+    assert found is not None
+    assert (found.at_us, found.reserved, found.ahead) == (over_us + 50 * SECOND_US, False, 1)
+    found = world.sessions.expected(str(fourth), world.now_us)
+    assert found is not None
+    assert (found.at_us, found.ahead) == (over_us + 120 * SECOND_US, 2)
+    assert world.state.lsn == lsn
+
+
+def test_nobody_knows_when_work_begins_that_waits_for_what_has_no_limit() -> None:
+    world = lab(1, slots=4, gpu_count=0)
+    world.scripts.default = lambda name, attempt: Life(run_us=None)
+    world.submit(job(4, "span[hosts=1]"))
+    waiting = world.submit(job(4, "span[hosts=1]", run_limit_us=SECOND_US))
+    settled(world)
+    assert world.sessions.expected(str(waiting), world.now_us) is None
+    assert world.sessions.expected("1", world.now_us) is None
+    assert world.sessions.expected("99", world.now_us) is None

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from xce.controller.core.commands import Command, Rejection, SubmitGroup
 from xce.controller.core.fold.indexes import Indexes
+from xce.controller.core.time.estimate import Estimate
 from xce.dispatch.protocol import Orders, Poll
 from xce.model.config import Config
 from xce.model.group import Group, GroupSpec
@@ -159,3 +160,6 @@ class Engine(Protocol):
 
     def reasons_for(self, entity: str) -> PendReason | None:
         """Why a job or a group waits, as the last session saw it."""
+
+    def expected(self, entity: str) -> Estimate | None:
+        """When a job or a group that waits is expected to begin, and where; None if unknown."""

@@ -16,6 +16,7 @@ from xce.api.ports import StateView
 from xce.api.silence import silence
 from xce.controller.core.depending.judge import told_of
 from xce.controller.core.orders.wanted import expand, output_path
+from xce.controller.core.time.estimate import Estimate
 from xce.model.actor import SYSTEM
 from xce.model.group import Group, GroupSpec
 from xce.model.ids import claim_text, group_text, job_index, job_text
@@ -340,6 +341,11 @@ def reason_body(reason: PendReason | None) -> Body | None:
         return None
     told: Body = msgspec.to_builtins(reason)
     return {**told, "text": reason.text(), "hosts_text": hosts_text(reason)}
+
+
+def expected_body(found: Estimate | None) -> Body | None:
+    """When something is expected to begin, and where."""
+    return msgspec.to_builtins(found) if found is not None else None
 
 
 def retired(body: Mapping[str, Any], state: StateView) -> Body:

@@ -23,6 +23,7 @@ from xce.controller.core.decide import Outcome, decide
 from xce.controller.core.depending.judge import pend_reason
 from xce.controller.core.fold.apply import apply
 from xce.controller.core.fold.state import State
+from xce.controller.core.time.estimate import Estimate, estimate
 from xce.controller.core.time.policies import sees_all
 from xce.controller.core.view import Viewer
 from xce.controller.step import Step
@@ -182,6 +183,10 @@ class Sessions:
         if job.not_before_us > self._looked_us and self._begins(job):
             return reason(Code.BEGIN_TIME, detail=format_moment(job.not_before_us))
         return limit_reached(state, key) or self._reasons.get(state.index.class_of(job))
+
+    def expected(self, entity: str, now_us: int) -> Estimate | None:
+        """When a job or gang that waits is expected to begin, and where; None if unknown."""
+        return estimate(self._state, self._viewer, entity, now_us)
 
     def _begins(self, job: Job | Array) -> bool:
         """Whether what a job waits for is its begin time, and no pause after a failed start."""

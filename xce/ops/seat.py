@@ -12,6 +12,7 @@ from typing import Any
 from xce.api.ports import Answered, StateView
 from xce.api.problem import Problem
 from xce.controller.core.commands import Command, Rejection, SubmitGroup
+from xce.controller.core.time.estimate import Estimate
 from xce.controller.loop import Controller, Overloaded, Stopped
 from xce.dispatch.protocol import Orders, Poll
 from xce.model.records import Record
@@ -122,6 +123,11 @@ class Seat:
     def reasons_for(self, entity: str) -> PendReason | None:
         """Why a job or a group waits, as the last session saw it."""
         return self._here().reasons_for(entity)
+
+    def expected(self, entity: str) -> Estimate | None:
+        """When a job or a group that waits is expected to begin, and where."""
+        here = self._here()
+        return here.sessions.expected(entity, here.clock.now_us())
 
 
 def _gone() -> Problem:

@@ -264,7 +264,7 @@ def explain(values: dict[str, Any], name: str) -> int:
     about = told.get("job") or told["group"]
     word = "Job" if "job" in told else "Group"
     lines = [f"{word} <{about['id']}> is {about.get('stat') or about['state']}"]
-    lines += waiting_lines(about, told["reason"])
+    lines += waiting_lines(about, told["reason"], told.get("expected"))
     if about["state"] in _ENDED:
         lines += ended_lines(about)
     lines += [f"  still missing: {line}" for line in told.get("missing", ())]

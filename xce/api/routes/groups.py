@@ -14,7 +14,7 @@ from xce.api.bodies import GroupRequest
 from xce.api.ports import Engine
 from xce.api.problem import Problem, refused
 from xce.api.routes.histories import story_of
-from xce.api.show import Shown, ended, reason_body, retired
+from xce.api.show import Shown, ended, expected_body, reason_body, retired
 from xce.controller.core.commands import Kill, Rejection, Resume, SubmitGroup, Suspend
 from xce.model.group import Group
 from xce.model.ids import group_text, parse_group
@@ -156,11 +156,13 @@ class GroupRoutes:
     async def explain(self, group: str) -> Response:
         """Why it waits, what its start still misses, or what it is doing."""
         body = await self._body(group)
-        reason = None
+        reason = expected = None
         if body["state"] == "PENDING" or body.get("resume_asked_us"):
+            expected = expected_body(self._engine.expected(body["id"]))
             # What a session said stays until something is freed; who runs has no use for it.
             reason = reason_body(self._engine.reasons_for(body["id"]))
-        return answer({"group": body, "reason": reason, "missing": self._missing(group)})
+        told = {"reason": reason, "expected": expected, "missing": self._missing(group)}
+        return answer({"group": body, **told})
 
     async def history(self, group: str) -> Response:
         """The records that name it."""

@@ -33,7 +33,7 @@ from xce.api.routes.arrays import (
     retired_element,
 )
 from xce.api.routes.histories import story_of
-from xce.api.show import Shown, ended, reason_body, retired
+from xce.api.show import Shown, ended, expected_body, reason_body, retired
 from xce.controller.core.arrays.elements import found_job, jobs_of_array
 from xce.controller.core.commands import Kill, Rejection, Resume, Suspend
 from xce.model.ids import group_text, job_index, job_number, job_text, parse_job
@@ -146,7 +146,7 @@ class JobRoutes:
         key, runs = named(job)
         if not elements and not runs:
             body = await self._body(job)
-            return answer({**body, "reason": self._why(body)})
+            return answer({**body, **self._waits(body)})
         after, stats = cursor_of(cursor), words(stat.upper())
         await self._engine.settled()
         state = self._engine.state
@@ -212,7 +212,13 @@ class JobRoutes:
     async def explain(self, job: str) -> Response:
         """Why it waits, or what it is doing."""
         body = await self._body(job)
-        return answer({"job": body, "reason": self._why(body)})
+        return answer({"job": body, **self._waits(body)})
+
+    def _waits(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Why it waits and when it is expected to begin."""
+        why = self._why(body)
+        expected = self._engine.expected(body["id"]) if why is not None else None
+        return {"reason": why, "expected": expected_body(expected)}
 
     def _why(self, body: dict[str, Any]) -> dict[str, Any] | None:
         """Why it waits; sessions tell it of a class, in which others may run."""

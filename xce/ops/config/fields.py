@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from xce.model.config import PoolConfig
+from xce.model.config import BACKFILL_POLICIES, PoolConfig
 from xce.model.config.dependencies import ALL, END, KEEP, LATEST
 from xce.model.units import UnitError, parse_duration, parse_size
 from xce.resreq.allowed import ranges_of
@@ -188,6 +188,7 @@ def pool_of(values: dict[str, Any]) -> PoolConfig:
 
 
 TEXT = Kind(word="text", read=_text)
+POLICY = Kind(word=" | ".join(BACKFILL_POLICIES), read=_one_of(*BACKFILL_POLICIES))
 EXITS = Kind(word="exit values", read=_exits)
 RESREQ = Kind(word="resource requirement", read=_requirement)
 RANGES = Kind(word="ranges of reservations", read=_ranges)
@@ -220,6 +221,7 @@ TOP = {
     "reporters": Field(kind=TABLES, about="programs that report values of hosts"),
     "policies": Field(kind=TABLE, about="timings and defaults"),
     "dependencies": Field(kind=TABLE, about="how -w is understood"),
+    "backfill": Field(kind=TABLE, about="who reserves what does not fit now, who may overtake"),
     "auth": Field(kind=TABLE, about="who may do what"),
     "fencing": Field(kind=TABLE, about="the program that is asked about silent hosts"),
     "hosts": Field(kind=TABLES, about="real hosts, where they are not as measured"),
@@ -232,6 +234,8 @@ QUEUE = {
     "open": Field(kind=FLAG, to="open", about="whether it takes submissions"),
     "active": Field(kind=FLAG, to="active", about="whether its jobs are placed"),
     "resreq": Field(kind=RESREQ, to="default_resreq", about="for jobs without one of their own"),
+    "backfill": Field(kind=POLICY, to="backfill", about="its own policy (the one of [backfill])"),
+    "backfill_depth": Field(kind=COUNT, to="backfill_depth", about="how many of its jobs reserve"),
     "reservation_ranges": Field(
         kind=RANGES, to="reservation_ranges", about="least and most of rusage[ ]: `mem=1GB,8GB`"
     ),
@@ -329,6 +333,12 @@ AUTH = {
     "operators": Field(kind=USERS, to="operators", about="may drain hosts and end others' work"),
     "allow_root": Field(kind=FLAG, to="allow_root", about="whether uid 0 may run work"),
 }
+BACKFILL = {
+    "policy": Field(kind=POLICY, to="policy", about="for queues without one of their own (easy)"),
+    "depth": Field(kind=COUNT, to="depth", about="how many reserve (1; 100 for conservative)"),
+    "look": Field(kind=COUNT, to="look", about="how many are looked at behind the first (1000)"),
+    "patience": Field(kind=DURATION, to="patience_us", about="how long what is due is kept (10m)"),
+}
 FENCING = {
     "command": Field(
         kind=WORDS, to="command", needed=True, about="the program; the host's name is put behind"
@@ -370,6 +380,7 @@ TABLES_OF = {
     "[policies]": POLICIES,
     "[policies] start_retries": RETRIES,
     "[dependencies]": DEPENDENCIES,
+    "[backfill]": BACKFILL,
     "[auth]": AUTH,
     "[fencing]": FENCING,
     "[[hosts]], [[emulate.hosts]]": HOST,

@@ -18,6 +18,7 @@ from msgspec import Struct
 from xce.agent.settings import Reporter
 from xce.model.config import (
     ApplicationConfig,
+    BackfillConfig,
     Config,
     DependencyConfig,
     FencingConfig,
@@ -193,6 +194,8 @@ class Reader:
             document.get("dependencies", {}), ("dependencies",), fields.DEPENDENCIES
         )
         values["dependencies"] = DependencyConfig(**named(depending, fields.DEPENDENCIES))
+        backfill = self.table(document.get("backfill", {}), ("backfill",), fields.BACKFILL)
+        values["backfill"] = BackfillConfig(**named(backfill, fields.BACKFILL))
         if "fencing" in document:
             values["fencing"] = self._fencing(document["fencing"])
         resources = ResourceReader(self, values.get("levels", Config().levels))
