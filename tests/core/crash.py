@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 
+from tests.core.suspended import any_suspension, resume_of
 from tests.kit.agents import Life
 from tests.kit.line import Weather
 from tests.kit.words import gang, gpus, job, machine, port, role, settings
@@ -96,12 +97,26 @@ def play(seed: int, per_1000: int = 60, most: int = 60) -> Run:
         world.after(chance.randrange(3 * SECOND_US), client.ask)
     for _ in range(3):
         world.after(chance.randrange(4 * SECOND_US), world.cut)
+    stir(world, chance, 20)
     world.run_until(lambda: all(client.answer for client in clients), 600 * SECOND_US)
     world.rest(3_000 * SECOND_US)
     world.crash = lambda name: False
     _assert_whole(world, clients)
     broken = sum(start.reason == "start_lost" for start in world.state.starts.values())
     return Run(world.crashes, Counter(world.reached), broken)
+
+
+def stir(world: World, chance: random.Random, times: int) -> None:
+    """Suspend and resume this and that; in the end let all of it go on."""
+    if times:
+        command = any_suspension(world.state, chance)
+        world.inbox += [(command, None)] if command is not None else []
+        world.after(chance.randrange(400_000), stir, world, chance, times - 1)
+        return
+    resumes = (resume_of(world.state, key) for key in sorted(world.state.jobs))
+    world.inbox += [(command, None) for command in resumes if command is not None]
+    if not world.ledger.at_rest():
+        world.after(SECOND_US, stir, world, chance, 0)
 
 
 def _assert_whole(world: World, clients: list[Client]) -> None:

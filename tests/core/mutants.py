@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.core.suspending_mutants import SUSPENDING
+from tests.core.swapped import swapped
 from tests.kit.agents import SimAgent
 from xce.controller.core.deciders import clock as decide_clock
 from xce.controller.core.deciders import hosts as decide_hosts
@@ -22,17 +24,6 @@ from xce.controller.core.orders import wanted
 from xce.dispatch import barrier
 from xce.model.machine import Coupling
 from xce.model.records import StartFailed
-
-
-@contextmanager
-def swapped(home: Any, name: str, other: Any) -> Iterator[None]:
-    """Another value under a name, for a while."""
-    own = home.__dict__[name]
-    setattr(home, name, other)
-    try:
-        yield
-    finally:
-        setattr(home, name, own)
 
 
 @contextmanager
@@ -359,6 +350,8 @@ MUTANTS: dict[str, tuple[Mutant, str]] = {
         "reports.a_plan_made_before_a_host_registered_anew_is_stale",
     ),
 }
+
+MUTANTS |= SUSPENDING
 
 # One line per coupling: `machine event: relation event | the test that fails without it`.
 _LINES = Path(__file__).with_name("hunters.txt").read_text(encoding="utf-8").splitlines()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.core.lab import MINUTE_US, Life, kinds, lab, states, until_state
+from tests.core.lab import Life, kinds, lab, states, until_state
 from tests.core.suspended import FOR_EVER, running, stop, used
 from tests.kit.words import ANNA, BERT, GB, OPS, job, settings
 from tests.kit.world import World
@@ -220,45 +220,6 @@ def test_what_others_took_between_the_snapshot_and_the_commit_makes_the_resume_s
     (slice_,) = world.sessions.slices(late)
     world.sessions.committed(late, world.step([slice_]))
     assert (late.planned, late.stale) == (0, 1)
-
-
-# -- time ---------------------------------------------------------------------------------------
-
-
-def test_time_suspended_is_told_apart() -> None:
-    world = running()
-    began_us = world.now_us
-    stop(world)
-    world.run(MINUTE_US)
-    found = world.state.jobs[1]
-    assert found.suspend_since_us == pytest.approx(began_us, abs=10_000)
-    assert found.stopped_us(world.now_us) == world.now_us - found.suspend_since_us
-    world.ask_body(c.Resume(actor=ANNA, job=1))
-    world.run(SECOND_US)
-    first_us = world.state.jobs[1].suspended_us
-    assert 61 * SECOND_US < first_us < 62 * SECOND_US
-    assert world.state.jobs[1].suspend_since_us == 0
-    stop(world)
-    world.run(MINUTE_US)
-    world.ask_body(c.Kill(actor=ANNA, job=1))
-    until_state(world, "job", 1, "EXITED")
-    found = world.state.jobs[1]
-    assert found.suspended_us > first_us + MINUTE_US
-    assert (found.suspension, found.suspended_by) == ("ACTIVE", "")
-
-
-def test_a_job_is_as_long_at_work_as_if_it_had_not_been_suspended() -> None:
-    world = lab(1, slots=4)
-    world.scripts.lives["1"] = Life(run_us=10 * SECOND_US)
-    world.submit(job(4))
-    until_state(world, "job", 1, "RUNNING")
-    stop(world)
-    world.run(MINUTE_US)
-    world.ask_body(c.Resume(actor=ANNA, job=1))
-    until_state(world, "job", 1, "DONE")
-    found = world.state.jobs[1]
-    at_work_us = found.ended_us - found.started_us - found.suspended_us
-    assert at_work_us == pytest.approx(10 * SECOND_US, abs=20_000)
 
 
 # -- who ----------------------------------------------------------------------------------------

@@ -65,7 +65,7 @@ class LaunchSide:
             here.ends_us = self.world.now_us + here.life.run_us
             here.left_us = here.life.run_us
             if not here.is_frozen:
-                self.world.after(here.life.run_us, self._exits, here, self.boot)
+                self.world.after(here.life.run_us, self._exits, here, self.boot, here.ends_us)
         if here.freeze:
             self._tell_frozen(here)
         self._watch_limit(here)
@@ -102,7 +102,7 @@ class LaunchSide:
             self.world.execute_again(self, here)
             self._watch_limit(here)
             if here.life.run_us is not None:
-                self.world.after(here.left_us, self._exits, here, self.boot)
+                self.world.after(here.left_us, self._exits, here, self.boot, here.ends_us)
         if here.level < LEVEL[p.GONE]:
             self.world.after(FREEZE_US, self._tell_frozen, here)
 
@@ -117,10 +117,11 @@ class LaunchSide:
         elif boot == self.boot and here.phase == "running":
             self.put(p.Probed, launch=here.number, generation=here.generation)
 
-    def _exits(self, here: LaunchHere, boot: int) -> None:
+    def _exits(self, here: LaunchHere, boot: int, due_us: int = 0) -> None:
+        """By itself; what was frozen meanwhile does so later than was planned."""
         if boot != self.boot or here.phase not in ("running", "stopping"):
             return
-        if here.is_frozen or self.world.now_us < here.ends_us:
+        if here.is_frozen or due_us not in (0, here.ends_us):
             return
         how, code = (
             ("signalled", here.life.signal) if here.life.signal else ("exited", here.life.code)

@@ -71,6 +71,16 @@ def kept(allocation: Allocation) -> Iterator[Kept]:
             yield share.host, counters, tuple(one for one in share.instances if one not in gone)
 
 
+def held(allocation: Allocation) -> Iterator[Share]:
+    """The shares of an allocation, less what it lent."""
+    tasks = {share.host: share.tasks for share in allocation.shares}
+    if not allocation.lent:
+        yield from allocation.shares
+        return
+    for host, counters, instances in kept(allocation):
+        yield Share(host=host, tasks=tasks[host], counters=counters, instances=instances)
+
+
 def owed(state: "State", job: Job, now_us: int) -> tuple[Share, ...]:
     """What a suspended member must get back to go on: what it lent, less what has fallen with
     time meanwhile."""

@@ -4,12 +4,14 @@ A job with a run limit (or an estimate of its user) is expected to be over when 
 since it was let go; one that prepares yet, when it has passed from now on. What was to be over
 and is not is expected soon, ever later the longer it is overdue, so that an obstinate process
 moves reservations a few times and not with every session. What a gang's claims hold ends with the
-last of its members. Work without a limit is not among the endings at all.
+last of its members. Work without a limit is not among the endings at all. What is suspended ends
+nobody knows when; what it lent is not its own to end.
 """
 
 from collections.abc import Iterator, Sequence
 
 from xce.controller.core.fold.state import State
+from xce.controller.core.resources.lending import held
 from xce.controller.core.time.watch import length_us
 from xce.model.config import SECOND_US
 from xce.model.ids import group_text, job_text
@@ -21,7 +23,9 @@ def end_us(state: State, job: Job, now_us: int) -> int:
     """When a job with an allocation is expected to be over; FOREVER_US where nobody knows."""
     spec = state.specs[job.spec]
     length = length_us(spec)
-    over_us = (job.started_us or now_us) + length if length else FOREVER_US
+    over_us = FOREVER_US
+    if length and not job.suspend_since_us:
+        over_us = (job.started_us or now_us) + length + job.suspended_us
     over_us = min(over_us, spec.terminate_us or FOREVER_US)
     if over_us == FOREVER_US:
         return FOREVER_US
@@ -36,7 +40,7 @@ def endings(state: State, now_us: int) -> tuple[Ending, ...]:
         job = state.jobs[key]
         at_us = end_us(state, job, now_us)
         allocation = state.allocations.get(job.allocation)
-        shares = list(allocation.shares) if allocation is not None else []
+        shares = list(held(allocation)) if allocation is not None else []
         start = state.starts.get(job.start)
         for number in start.claims if start is not None else ():
             claim = state.claims[number]
