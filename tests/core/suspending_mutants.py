@@ -41,8 +41,8 @@ SUSPENDING: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: swapped(wanted, "_freeze", lambda state, launch, target: launch.freeze + 1),
         "suspended_ends.a_suspended_job_that_is_killed_does_not_run_in_room_that_others_have",
     ),
-    "a part of a gang goes on alone": (
-        lambda: swapped(suspending, "suspended", lambda state, key: [key]),
+    "a part of a gang is stopped alone": (
+        lambda: swapped(suspending, "together", lambda state, key: (key,)),
         "suspended_gangs.a_gang_is_suspended_and_resumed_whole",
     ),
 }
