@@ -8,7 +8,7 @@ from xce.controller.core.queueing.fairness import accounts
 from xce.model.actor import USER, Actor
 from xce.model.config import SECOND_US, Config, ShareTree, UserGroup
 from xce.model.waiting.share import Share
-from xce.scheduler.fairshare import HOUR_US
+from xce.scheduler.sharing.fairshare import HOUR_US
 
 MINUTE_US = 60 * SECOND_US
 CARL = Actor(kind=USER, uid=1002)

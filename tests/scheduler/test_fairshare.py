@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xce.model.config.shares import ShareTree, UserGroup, account_of, matches
-from xce.scheduler.fairshare import (
+from xce.scheduler.order import Line, Place
+from xce.scheduler.sharing.fairshare import (
     HOUR_US,
     Account,
     Factors,
@@ -16,7 +17,6 @@ from xce.scheduler.fairshare import (
     priority_of,
     weight_of,
 )
-from xce.scheduler.order import Line, Place
 
 SLOT = 3000 * HOUR_US
 

@@ -52,6 +52,7 @@ class Work(Struct):
     freed: int
     config_lsn: int
     tick_lsn: int
+    known: Mapping[str, PendReason]
     planned: int = 0
     stale: int = 0
     reserved: int = 0
@@ -68,6 +69,7 @@ class Sessions:
         self._looked_us = 0
         self._reasons: dict[str, PendReason] = {}
         self._reasons_freed = -1
+        self._reasons_config = -1
 
     def wanted(self) -> bool:
         """Whether a session could change something."""
@@ -90,12 +92,27 @@ class Sessions:
         self._seen = (index.freed, index.waits)
         self._backoff_due = False
         self._looked_us = now_us
-        same = self._reasons_freed == index.freed and not sees_all(self._state.config)
-        known = self._reasons if same else {}
+        known = self._known()
         snapshot = self._viewer.snapshot(now_us, known)
         state, run = self._state, SessionRun(snapshot)
         lsns = (state.config_lsn, state.last("tick_lsn"))
-        return Work(run, snapshot.lsn, now_us, index.freed, *lsns)
+        return Work(run, snapshot.lsn, now_us, index.freed, *lsns, known)
+
+    def _known(self) -> dict[str, PendReason]:
+        """Reasons that still hold: all of them while nothing was freed; else those of classes
+        that would still be over the limit that they wait for."""
+        index = self._state.index
+        if sees_all(self._state.config):
+            return {}
+        if self._reasons_freed == index.freed:
+            return self._reasons
+        if self._reasons_config != self._state.config_lsn:
+            return {}
+        return {
+            key: why
+            for key, why in self._reasons.items()
+            if why.code is Code.LIMIT_REACHED and index.limits.still(why)
+        }
 
     def advance(self, work: Work) -> bool:
         """Work on for a fixed count of search steps; True when the plan is there."""
@@ -155,8 +172,8 @@ class Sessions:
 
     def _keep_reasons(self, plan: Plan, work: Work) -> None:
         if self._reasons_freed != work.freed:
-            self._reasons = {}
-        self._reasons_freed = work.freed
+            self._reasons = dict(work.known)
+        self._reasons_freed, self._reasons_config = work.freed, work.config_lsn
         for entry in plan.reasons:
             self._reasons[entry.class_key] = entry.reason
 

@@ -21,7 +21,7 @@ from xce.scheduler.place.topology import is_finer, known, level_ids, parts_of, s
 from xce.scheduler.reasons import HAS_ROOM, Code, Cure, PendReason, amount_text, reason
 from xce.scheduler.snapshot import Ask, Column, Mask, RoleAsk
 
-RANK = {Cure.NEVER: 0, Cure.ON_CHANGE: 1, Cure.ON_FREE: 2, Cure.AT_ONCE: 3}
+RANK = {Cure.NEVER: 0, Cure.ON_CHANGE: 1, Cure.ON_COUNT: 2, Cure.ON_FREE: 2, Cure.AT_ONCE: 3}
 
 
 class Wanted(Struct, frozen=True, gc=False):

@@ -19,7 +19,7 @@ from typing import Generic, TypeVar
 from msgspec import Struct
 
 from xce.model.ids import place_of
-from xce.scheduler.fairshare import Account, priority_of
+from xce.scheduler.sharing.fairshare import Account, priority_of
 
 Key = tuple[int, ...]
 Item = TypeVar("Item")

@@ -39,6 +39,7 @@ from xce.scheduler.plan import ClassReason, PlacedClaim, PlacedMember, Placement
 from xce.scheduler.reasons import Code, Cure, PendReason, reason
 from xce.scheduler.serial.quick import Quick
 from xce.scheduler.serial.shelf import Shelves
+from xce.scheduler.sharing.limits import Limits, allowed_on_hosts, least_of, on_hosts, taken_by
 from xce.scheduler.snapshot import USABLE, Ask, ResumeAsk, SameAsk, Snapshot, free_ranges
 from xce.scheduler.time.backfill import Backfill
 
@@ -77,6 +78,8 @@ class Lane:
         self.blocked: dict[int, Waiting] = {}
         self.stopped: Waiting | None = None
         self.quick: Quick | None = None
+        self.limits = ask.limits
+        self.least: dict[str, int] = {}
 
 
 class SessionRun:
@@ -87,6 +90,7 @@ class SessionRun:
         self._work = Workspace(snapshot)
         self._shelves = Shelves(self._work)
         self._time = Backfill(self._work)
+        self._limits = Limits(snapshot.bounds)
         self._empty: Workspace | None = None
         asks = in_order(snapshot.resumes, snapshot.pending)
         self._line = Line(((ask.place, ask) for ask in asks), snapshot.accounts)
@@ -162,17 +166,20 @@ class SessionRun:
     def _try_quick(self, lane: Lane, quick: Quick, ask: Ask | SameAsk) -> None:
         """A class that was compiled before and has a short way."""
         self.steps += TRY_STEPS
-        placement = quick.place(ask.job, self._versions)
+        over = self._limits.refuses(lane.limits, lane.least)
+        placement = quick.place(ask.job, self._versions) if over is None else None
         if placement is not None:
             self._placements.append(placement)
+            self._limits.booked(lane.limits, lane.least)
             self._line.booked(placement.slots)
             return
         whole = ask.whole()
-        why = self._why(whole, lane.compiled[FIRST], exhausted=False)
+        why = over or self._why(whole, lane.compiled[FIRST], exhausted=False)
         self._block(lane, whole, 1, why).count += 1
 
     def _try_whole(self, lane: Lane, ask: Ask) -> None:
         """Any class, by the choices that are open to this ask."""
+        ask = self._limits.trimmed(ask)
         choices, again_us = choices_of(ask, self._snapshot.now_us)
         blocked = None if self._time.holds_for(ask) else lane.blocked.get(len(choices))
         if blocked is not None:
@@ -186,6 +193,8 @@ class SessionRun:
         if isinstance(outcome, Placement):
             self._placements.append(self._time.placed(ask, outcome))
             self._line.booked(outcome.slots)
+            if ask.limits:
+                self._limits.booked(ask.limits, taken_by(outcome.members, outcome.claims))
             return
         self.steps += self._time.blocked(ask, outcome)
         if again_us and outcome.cure is Cure.NEVER:
@@ -224,12 +233,16 @@ class SessionRun:
         if compiled is None:
             compiled = compile_ask(self._work, ask, choice, self._shelves)
             lane.compiled[choice] = compiled
-            lane.quick = compiled.quick
+            lane.quick, lane.least = compiled.quick, least_of(ask, choice) if ask.limits else {}
             self.steps += len(self._versions) // HOSTS_PER_STEP
         if compiled.refusal is not None:
             return compiled.refusal
+        least = least_of(ask, choice) if ask.limits else {}
+        if (over := self._limits.refuses(ask.limits, least)) is not None:
+            return over
         self.steps += TRY_STEPS
         self._time.prepare(ask)
+        mark = self._work.ledger.mark()
         if compiled.quick is not None:
             placement = compiled.quick.place(ask.job, self._versions)
             return placement or self._why(ask, compiled, exhausted=False)
@@ -239,23 +252,24 @@ class SessionRun:
             cell = compiled.serial.place(salt)
             if cell is None:
                 return self._why(ask, compiled, exhausted=False)
-            return self._placement(ask, choice, compiled.terms, [cell], 1)
+            return self._placement(ask, choice, compiled.terms, (mark, [cell]), 1)
         allowed = [term.allowed for term in compiled.terms]
         search = Search(self._work, ask, plans_of(self._work, compiled.terms, allowed), salt)
         cells = search.run()
         self.steps += search.steps
         if cells is None:
             return self._why(ask, compiled, exhausted=search.exhausted)
-        return self._placement(ask, choice, compiled.terms, cells, search.steps)
+        return self._placement(ask, choice, compiled.terms, (mark, cells), search.steps)
 
     def _placement(
         self,
         ask: Ask,
         choice: Choice,
         terms: Sequence[Term],
-        cells: Sequence[Cell],
+        found: tuple[int, Sequence[Cell]],
         steps: int,
-    ) -> Placement:
+    ) -> Placement | PendReason:
+        mark, cells = found
         members: list[PlacedMember] = []
         claims: list[PlacedClaim] = []
         for owner, (role, alternative) in enumerate(zip(ask.roles, choice, strict=True)):
@@ -267,6 +281,10 @@ class SessionRun:
             placed, made = role_outcome(self._work, role, parts, alternative)
             members.extend(placed)
             claims.extend(made)
+        over = self._limits.refuses(ask.limits, taken_by(members, claims)) if ask.limits else None
+        if over is not None:
+            self._work.ledger.rollback(mark)
+            return over
         self._close(terms, cells)
         return Placement(
             group=ask.group,
@@ -317,6 +335,7 @@ class SessionRun:
             for term in compiled.terms
         ]
         why = explain(cases, exhausted=exhausted, bound=self._snapshot.search_bound)
+        why = on_hosts(why, self._snapshot.host_bounds)
         if why.code in NEVER_OF and self._never(self._empty, ask, compiled.terms):
             never = reason(NEVER_OF[why.code], detail=why.detail)
             why = structs.replace(never, hosts=why.hosts)
@@ -351,7 +370,7 @@ def emptied(snapshot: Snapshot) -> Snapshot:
     return structs.replace(
         snapshot,
         standing=(USABLE,) * len(snapshot.standing),
-        free=snapshot.hosts.totals,
+        free={**snapshot.hosts.totals, **allowed_on_hosts(snapshot.host_bounds)},
         free_masks=snapshot.hosts.all_masks(),
         free_counts={},
         free_ports=tuple(free_ranges(ports, ()) for ports in snapshot.hosts.ports),

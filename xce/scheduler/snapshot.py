@@ -22,10 +22,11 @@ from xce.model.ids import group_text, instance_key, job_text
 from xce.model.job import ONCE, ClaimTemplate, Topology
 from xce.model.need import Need
 from xce.model.resources import BUILT_IN, ResourceType
-from xce.scheduler.fairshare import Account
 from xce.scheduler.fit.processors import CPU, Cpus, cpus_of
 from xce.scheduler.order import ALWAYS, Place
 from xce.scheduler.reasons import PendReason
+from xce.scheduler.sharing.bounds import Bound, HostBound
+from xce.scheduler.sharing.fairshare import Account
 from xce.scheduler.time.terms import Ending, Hold, TimePolicy
 
 Column = npt.NDArray[np.int64]
@@ -75,7 +76,8 @@ class Ask(Struct, frozen=True, gc=False, kw_only=True):
     in everything but the jobs' numbers and how long they have waited: `pending_us` is when they
     began to. `avoid` names hosts that must not serve it. `length_us` is how long it is expected to
     run at most, 0 where nobody said. `account` is whose share of the queue it
-    uses ("" where nothing is shared), `fixed` how many parts of `order` come before that.
+    uses ("" where nothing is shared), `fixed` how many parts of `order` come before that. `limits`
+    are the numbers of the bounds that it is under, `host_limits` those on hosts: (counter, what).
     """
 
     group: int = 0
@@ -91,6 +93,8 @@ class Ask(Struct, frozen=True, gc=False, kw_only=True):
     length_us: int = 0
     account: str = ""
     fixed: int = ALWAYS
+    limits: tuple[int, ...] = ()
+    host_limits: tuple[tuple[str, str], ...] = ()
 
     @property
     def place(self) -> Place:
@@ -297,8 +301,9 @@ class Snapshot(Struct, frozen=True, gc=False, kw_only=True):
     host sees of a shared counter (-1 for none); `free[name]` is then that pool's free amount, the
     same on each of its hosts. `ends` says who is expected to end when, `holds` what is reserved;
     `time_policies` how each queue treats what does not fit now ("" for all others). `accounts` has
-    every node of a share tree that an ask is below.
-    `free_counts[type]` counts the bits of `free_masks`, where the caller keeps it.
+    every node of a share tree that an ask is below. `bounds` are limits on the cluster,
+    `host_bounds` those on hosts, which are counters in `free`, too. `free_counts[type]`
+    counts the bits of `free_masks`, where the caller keeps it.
     """
 
     lsn: int = 0
@@ -324,6 +329,8 @@ class Snapshot(Struct, frozen=True, gc=False, kw_only=True):
     time_policies: Mapping[str, TimePolicy] = {}
     accounts: Mapping[str, Account] = {}
     free_counts: Mapping[str, Column] = {}
+    bounds: tuple[Bound, ...] = ()
+    host_bounds: Mapping[str, HostBound] = {}
 
 
 def idle_snapshot(

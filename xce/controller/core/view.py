@@ -16,6 +16,7 @@ from xce.controller.core.deciders.resumes import waiting_members
 from xce.controller.core.fold.state import State
 from xce.controller.core.life.suspending import hosts_of
 from xce.controller.core.queueing import fairness
+from xce.controller.core.queueing.bounds import Bounds
 from xce.controller.core.resources.lending import exclusive_use, lent, owed
 from xce.controller.core.resources.pools import free_of, pools_of, total_of
 from xce.controller.core.time.ends import endings
@@ -110,13 +111,15 @@ class Viewer:
         resumes = self._resumes(now_us)
         accounts = {ask.account for ask in asks} | {ask.account for ask in resumes}
         shared = sorted(accounts - {""})
+        bounds = Bounds(state, table.names)
+        asks = tuple(map(bounds.bounded, asks)) if state.index.limits.limits else asks
         return Snapshot(
             lsn=state.lsn,
             session=session,
             now_us=now_us,
             hosts=table,
             standing=self._standings(table, hosts),
-            free=self._free(table, now_us),
+            free={**self._free(table, now_us), **bounds.free()},
             free_masks=self._masks(table),
             free_ports=tuple(
                 free_ranges(ports, state.index.ports.get(name, ()))
@@ -130,8 +133,10 @@ class Viewer:
             seed=session,
             known=reasons,
             observed=self._told(table),
-            pools=self._pool_columns,
+            pools={**self._pool_columns, **bounds.shared()},
             accounts=fairness.accounts(state, shared, now_us),
+            bounds=tuple(bounds.on_cluster),
+            host_bounds=bounds.on_hosts,
             **self._time(now_us),
         )
 

@@ -1,14 +1,15 @@
 """The configuration: what `xce.toml` says, as frozen values that records carry.
 
-`queue.py` has queues and application profiles, `shares.py` user groups and share trees, `types.py`
-resource types and pools, `timing.py` durations and how retries grow, `dependencies.py` what becomes
-of dependencies, `fencing.py` the hook that is asked about silent hosts, `site.py` the whole. A
-field that has a default folds old logs.
+`queue.py` has queues and application profiles, `shares.py` user groups and share trees,
+`limits.py` who may have how much, `types.py` resource types and pools, `timing.py` durations and
+how retries grow, `dependencies.py` what becomes of dependencies, `fencing.py` the hook that is
+asked about silent hosts, `site.py` the whole. A field that has a default folds old logs.
 """
 
 from xce.model.config.backfill import BACKFILL_POLICIES, BackfillConfig
 from xce.model.config.dependencies import DependencyConfig
 from xce.model.config.fencing import FencingConfig
+from xce.model.config.limits import LimitConfig, UserConfig
 from xce.model.config.queue import ApplicationConfig, QueueConfig
 from xce.model.config.shares import ShareTree, UserGroup
 from xce.model.config.site import Config
@@ -23,11 +24,13 @@ __all__ = [
     "Config",
     "DependencyConfig",
     "FencingConfig",
+    "LimitConfig",
     "PoolConfig",
     "QueueConfig",
     "RetryConfig",
     "ShareTree",
     "TypeConfig",
+    "UserConfig",
     "UserGroup",
     "grown_us",
 ]

@@ -7,6 +7,10 @@ class QueueConfig(Struct, frozen=True, gc=False, kw_only=True):
     """A queue: larger priority goes first. `open` takes submissions, `active` dispatches.
     `backfill` and `backfill_depth` are its own where the site's do not count for it.
     `reservation_ranges` is what its jobs may reserve (LSF: RESRSV_LIMIT), as it was written;
+    `users` may submit to it, `hosts` serve it (`a+2` is preferred), () is all; limits are slots,
+    below 0 none, per processor in thousandths; `exclusive` takes jobs that want hosts for
+    themselves; `interactive` is yes, no or only; the windows are when it dispatches and when its
+    work runs.
     `order` names policies (scheduler/policies.py), () is what the cluster says.
     Jobs run again on `requeue_exits` (LSF: REQUEUE_EXIT_VALUES), `requeues_max` times and then
     wait held (-1: as often as it takes); `rerunnable` is for jobs that say nothing."""
@@ -17,6 +21,17 @@ class QueueConfig(Struct, frozen=True, gc=False, kw_only=True):
     open: bool = True
     active: bool = True
     default_resreq: str = ""
+    users: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    job_limit: int = -1
+    user_job_limit: int = -1
+    host_job_limit: int = -1
+    processor_job_limit: int = 0
+    exclusive: bool = True
+    interactive: str = "yes"
+    nice: int = 0
+    dispatch_window: tuple[str, ...] = ()
+    run_window: tuple[str, ...] = ()
     reservation_ranges: str = ""
     order: tuple[str, ...] = ()
     requeue_exits: str = ""

@@ -10,6 +10,7 @@ from msgspec import Struct
 from xce.model.config.backfill import BackfillConfig
 from xce.model.config.dependencies import DependencyConfig
 from xce.model.config.fencing import FencingConfig
+from xce.model.config.limits import LimitConfig, UserConfig, limits_of_queue, limits_of_user
 from xce.model.config.queue import ApplicationConfig, QueueConfig
 from xce.model.config.shares import ShareTree, UserGroup
 from xce.model.config.timing import SECOND_US, RetryConfig
@@ -33,6 +34,8 @@ class Config(Struct, frozen=True, gc=False, kw_only=True):
     priority_max: int = 0
     user_groups: tuple[UserGroup, ...] = ()
     share_trees: tuple[ShareTree, ...] = ()
+    limits: tuple[LimitConfig, ...] = ()
+    users: tuple[UserConfig, ...] = ()
     types: tuple[TypeConfig, ...] = ()
     pools: tuple[PoolConfig, ...] = ()
     types_removed: tuple[str, ...] = ()
@@ -54,6 +57,15 @@ class Config(Struct, frozen=True, gc=False, kw_only=True):
     dependencies: DependencyConfig = DependencyConfig()
     fencing: FencingConfig = FencingConfig()
     backfill: BackfillConfig = BackfillConfig()
+
+    def all_limits(self) -> tuple[LimitConfig, ...]:
+        """The limits, with those that queues and users are given in their own tables."""
+        named = tuple(
+            f"@{user.who[:-1]}" if user.who[-1:] == "@" else user.who for user in self.users
+        )
+        ofqueues = [one for queue in self.queues for one in limits_of_queue(queue)]
+        ofusers = [one for user in self.users for one in limits_of_user(user, named)]
+        return (*self.limits, *ofqueues, *ofusers)
 
     def queue(self, name: str) -> QueueConfig | None:
         """The queue of that name."""

@@ -20,7 +20,9 @@ from xce.model.resources import Direction, Kind, Layer, ResourceType
 from xce.scheduler.ledger import Amounts
 from xce.scheduler.snapshot import Ask, RoleAsk
 
-SLOTS = "slots"
+SLOTS, JOBS = "slots", "jobs"
+MARK = "!"
+"""In the name of a counter that is a limit on hosts: shares do not name it."""
 MEMBER, ROLE, GROUP = "member", "role", "group"
 
 
@@ -158,8 +160,27 @@ def compile_role(
         anchor=_extra(anchored(ask, role) if leads else (), types),
         part=part,
     )
+    made = _limited(made, ask.host_limits)
     loads = [_load(made, first, anchor) for first in (False, True) for anchor in (False, True)]
     return structs.replace(made, loads=tuple(loads), whole=made.counters(made.tasks, True))
+
+
+def _limited(need: MemberNeed, limits: tuple[tuple[str, str], ...]) -> MemberNeed:
+    """The need with what limits on hosts count of it, as amounts of their own counters."""
+    for counter, what in limits:
+        task = dict(need.per_task).get(what, 0)
+        task += sum(item.count for item in need.task_items if item.type == what)
+        host = dict(need.per_host).get(what, 0) + (what == JOBS)
+        host += sum(item.count for item in need.host_items if item.type == what)
+        first = dict(need.first).get(what, 0) + dict(need.own.counters()).get(what, 0)
+        first += sum(i.count for i in (*need.job_items, *need.own.items) if i.type == what)
+        need = structs.replace(
+            need,
+            per_task=merged((*need.per_task, (counter, task))),
+            per_host=merged((*need.per_host, (counter, host))),
+            first=merged((*need.first, (counter, first))),
+        )
+    return need
 
 
 def _items(part: Part, per: str) -> tuple[Item, ...]:

@@ -12,9 +12,10 @@ from xce.model.ids import instance_key
 from xce.model.placing import Binding, Holding, Share
 from xce.scheduler.candidates import Workspace
 from xce.scheduler.fit.cpus import Bound, binding, numbers_of
-from xce.scheduler.fit.demand import GROUP, MEMBER, ROLE, Extra, MemberNeed, Shape, merged
+from xce.scheduler.fit.demand import GROUP, MARK, MEMBER, ROLE, Extra, MemberNeed, Shape, merged
 from xce.scheduler.fit.lay import Cell
 from xce.scheduler.fit.processors import CPU
+from xce.scheduler.ledger import Amounts
 from xce.scheduler.plan import PlacedClaim, PlacedMember
 from xce.scheduler.snapshot import RoleAsk
 
@@ -89,7 +90,7 @@ def _whole_members(
     work: Workspace, role: RoleAsk, need: MemberNeed, cells: Sequence[Cell]
 ) -> Iterator[tuple[PlacedMember, list[PlacedClaim]]]:
     rank, own_ports = 0, need.own.port_count()
-    plain = len(need.task_items) + len(need.held_items(True))
+    plain, counters = len(need.task_items) + len(need.held_items(True)), _granted(need.whole)
     for cell in cells:
         skip = need.anchor.port_count() if cell.anchored else 0
         for unit in range(cell.units):
@@ -98,7 +99,7 @@ def _whole_members(
             share = Share(
                 host=work.hosts.names[cell.host],
                 tasks=need.tasks,
-                counters=need.whole,
+                counters=counters,
                 instances=_held(work, need, cell, unit, bits[:plain]),
                 bindings=_bindings(work, need, cell, unit),
             )
@@ -121,7 +122,7 @@ def _spanning_members(
             Share(
                 host=work.hosts.names[cell.host],
                 tasks=cell.units,
-                counters=need.counters(cell.units, cell.first),
+                counters=_granted(need.counters(cell.units, cell.first)),
                 instances=_held_by_tasks(work, need, cell),
                 bindings=tuple(
                     one for unit in range(cell.units) for one in _bindings(work, need, cell, unit)
@@ -135,6 +136,11 @@ def _spanning_members(
             PlacedMember(job=job, role=role.name, rank=rank, shares=shares),
             list(_claims(work, need.own, grant, MEMBER, role.name, job)),
         )
+
+
+def _granted(counters: Amounts) -> Amounts:
+    """Counters without those that are limits on hosts."""
+    return tuple(pair for pair in counters if MARK not in pair[0])
 
 
 def _anchor(work: Workspace, role: RoleAsk, need: MemberNeed, cell: Cell) -> Iterator[PlacedClaim]:

@@ -12,7 +12,7 @@ from xce.model.host import Instance
 from xce.model.placing import Share
 from xce.scheduler.candidates import Workspace
 from xce.scheduler.fit.caps import Hosts
-from xce.scheduler.fit.demand import Item, MemberNeed
+from xce.scheduler.fit.demand import MARK, Item, MemberNeed
 from xce.scheduler.fit.picks import bits_of, groups_of
 from xce.scheduler.ledger import Bits
 from xce.scheduler.plan import PlacedMember, Placement
@@ -104,7 +104,8 @@ def quick_way(
         return None
     items: Sequence[Item] = (*load.unit_items, *load.fixed_items)
     types = [item.type for item in items]
-    pooled = any(name in work.snapshot.pools for name, _ in (*load.unit, *load.fixed))
+    names = [name for name, _ in (*load.unit, *load.fixed)]
+    pooled = any(name in work.snapshot.pools or MARK in name for name in names)
     if pooled or len(set(types)) < len(types) or any(not item.count for item in items):
         return None
     shelf = shelves.of(need.types(), hosts)

@@ -36,12 +36,15 @@ def commit_plan(draft: Draft, command: c.CommitPlan) -> c.Rejection | Answer:
     state = draft.state
     taken, accepted, stale = Taken(), [], []
     pools, seen_us = state.config.pools, command.snapshot_us
+    # Under another configuration queues, limits and types may be others: a new session looks.
+    same = command.config_lsn == state.config_lsn
     for placement in command.placements:
-        waits = still_waits(state, placement, draft.now_us)
+        waits = same and still_waits(state, placement, draft.now_us)
         waits = waits and has_room(state, placement.job, taken.elements)
         if waits and still_fits(state, placement, taken, seen_us):
             accepted.append(placement)
             taken.add(pools, placement)
+            state.index.limits.take(placement, taken.limits)
         else:
             stale.append(_label(placement))
     if not accepted:

@@ -79,6 +79,8 @@ def _indexes(state: State) -> Iterator[str]:
         yield "names are not the fold of the tables"
     if list(fresh.pending.places()) != list(state.index.pending.places()):
         yield "pending work is not in order"
+    if fresh.limits.counts != state.index.limits.counts:
+        yield "what counts against limits is not the fold of what is held"
     if fresh.usage.running != state.index.usage.running:
         yield "what accounts use is not the fold of the allocations"
 

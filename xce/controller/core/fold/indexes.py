@@ -16,6 +16,7 @@ from xce.controller.core.fold.holdings import Holdings, add
 from xce.controller.core.fold.interned import Interned
 from xce.controller.core.fold.shape import Shape
 from xce.controller.core.fold.timers import Timers, limit_due_us
+from xce.controller.core.queueing.limits import LimitBook
 from xce.controller.core.queueing.ordering import Ordering, same_place
 from xce.controller.core.queueing.resuming import Resuming
 from xce.controller.core.queueing.usage import Usage
@@ -43,6 +44,7 @@ class Indexes(Holdings):
         self._state = state
         self.ordering = Ordering(state)
         self.usage = Usage(state)
+        self.limits = LimitBook(state)
         self.unfit: dict[str, None] = {}
         self.shapes: dict[int, Shape] = {}
         self.elements = ElementCounts()
@@ -159,6 +161,8 @@ class Indexes(Holdings):
         self.usage.refresh(key)
         freed, waits_more = self.resuming.note(old, new)
         self.freed, self.waits = self.freed + freed, self.waits + waits_more
+        if new is not None and new.allocation:
+            self.limits.refresh(new.allocation)
         if waits and not (waited and old.pending_us == new.pending_us):
             self._delays(new.spec, new.pending_us, key)
         ended = new is not None and new.state in ENDED_JOB and new.group == 0
@@ -306,6 +310,7 @@ class Indexes(Holdings):
 
     def _allocation(self, key: Any, old: Any, new: Any) -> None:
         self.usage.refresh((new or old).job)
+        self.limits.refresh(key)
         for host, counters, instances in kept(old) if old is not None else ():
             self._use(host, counters, -1)
             self._give_back(host, instances, ("allocation", key))
@@ -320,6 +325,7 @@ class Indexes(Holdings):
         for holding in new.holdings if new is not None else ():
             self._use(holding.host, ((holding.counter, holding.amount),), 1)
             self._hold(holding.host, (holding.instance,), ("claim", key))
+        self.limits.refresh_claim(key)
 
     def _host(self, key: Any, old: Any, new: Any) -> None:
         known = (None if one is None or one.liveness == "GONE" else one.facts for one in (old, new))
@@ -354,6 +360,7 @@ class Indexes(Holdings):
         self.freed += 1
         self.ordering.reset()
         self.usage.reset()
+        self.limits.reset()
 
     def _instance(self, key: Any, old: Any, new: Any) -> None:
         host = (new or old).host

@@ -13,7 +13,7 @@ from xce.model.config.shares import ShareTree
 from xce.model.job import Job
 from xce.model.placing import Share as Granted
 from xce.model.waiting.share import Share
-from xce.scheduler.fairshare import HOUR_US, Account, Factors, Used, decayed, weight_of
+from xce.scheduler.sharing.fairshare import HOUR_US, Account, Factors, Used, decayed, weight_of
 
 
 def factors_of(tree: ShareTree) -> Factors:

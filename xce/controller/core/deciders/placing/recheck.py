@@ -8,6 +8,7 @@ check; else the hosts, their counters, instances and ports are checked in full.
 from xce.controller.core.arrays.elements import found_job
 from xce.controller.core.fold.eligible import is_eligible
 from xce.controller.core.fold.state import State
+from xce.controller.core.queueing.limits import Bucket
 from xce.controller.core.resources.lending import lent
 from xce.controller.core.resources.pools import Pools, free_of, name_of, pools_of
 from xce.model.config import PoolConfig
@@ -23,6 +24,7 @@ class Taken:
         self.bumps: dict[str, int] = {}
         self.pools: dict[str, int] = {}
         self.elements: dict[int, int] = {}
+        self.limits: dict[Bucket, int] = {}
         self._counters: dict[tuple[str, str], int] = {}
         self._instances: dict[str, None] = {}
         self._accepted: list[Placement] = []
@@ -81,6 +83,8 @@ def still_fits(state: State, placement: Placement, taken: Taken, seen_us: int) -
     # What a pool has changes by what is held elsewhere, which no version of these hosts tells.
     pools = state.config.pools
     if pools and not _pools_hold(state, placement, taken):
+        return False
+    if not state.index.limits.holds(placement, taken.limits):
         return False
     version, bumps = state.index.version, taken.bumps
     for host, seen in placement.host_versions:
