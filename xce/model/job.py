@@ -46,7 +46,8 @@ class Spec(Struct, frozen=True, gc=False, kw_only=True):
     `tasks` is the number of tasks of the job; `resreq` the canonical text of what the job, its
     `application` profile and its queue ask for; `need` its resolved form. `script`, `environment`
     are blob hashes ("" for none). `end_if_impossible`: it ends when its
-    dependency can never be met. Of its times `run_limit_us` counts while it runs, `begin_us`
+    dependency can never be met. `job_group` is a path like `/a/b`.
+    Of its times `run_limit_us` counts while it runs, `begin_us`
     and `terminate_us` are moments; 0 is none. `stop_after_us` of a plain job: its host stops it
     that long after it was last answered (0: never); a member's is its group's. A `rerunnable`
     job runs again after the loss of a host (None: as its profile or queue says); `requeue_exits`
@@ -80,6 +81,7 @@ class Spec(Struct, frozen=True, gc=False, kw_only=True):
     application: str = ""
     user_group: str = ""
     end_if_impossible: bool = False
+    job_group: str = ""
     rerunnable: bool | None = None
     requeue_exits: str = ""
     project: str = ""

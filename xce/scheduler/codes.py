@@ -59,6 +59,7 @@ class Code(StrEnum):
     SEARCH_BOUND = "search_bound"
     DEPENDENCY = "dependency"
     DEPENDENCY_NEVER = "dependency_never"
+    JOB_GROUP_LIMIT = "job_group_limit"
     RESERVED = "reserved"
     WOULD_DELAY = "would_delay"
     NO_RUN_LIMIT = "no_run_limit"
@@ -250,6 +251,13 @@ TABLE: Mapping[Code, CodeText] = MappingProxyType(
             Cure.ON_FREE,
             "The search for a place was given up at its bound; a place may exist.",
             "no place found within {needed} search steps; a place may exist",
+        ),
+        Code.JOB_GROUP_LIMIT: _row(
+            Scope.QUEUE,
+            Cure.ON_FREE,
+            "As many jobs of a job group have started as may at once.",
+            "The job group limit has been reached: {available} jobs of {where} have started, "
+            "{needed} may",
         ),
         Code.DEPENDENCY: _row(
             Scope.JOB,

@@ -23,6 +23,7 @@ from xce.scheduler.fit.demand import SLOTS
 from xce.scheduler.fit.lay import Cell
 from xce.scheduler.fit.shares import PartCells, role_outcome
 from xce.scheduler.ledger import Taking
+from xce.scheduler.limits.job_groups import GroupRooms
 from xce.scheduler.order import Line
 from xce.scheduler.place.classes import (
     Choice,
@@ -73,6 +74,7 @@ class Lane:
     blocked, by the number of choices that were open."""
 
     def __init__(self, ask: Ask) -> None:
+        self.job_group = ask.job_group
         self.changes = any(role.need.others for role in ask.roles)
         self.compiled: dict[Choice, Compiled] = {}
         self.blocked: dict[int, Waiting] = {}
@@ -97,6 +99,7 @@ class SessionRun:
         self._resumes: list[tuple[int, int]] = []
         self._lanes: dict[str, Lane] = {}
         self._waiting: dict[str, Waiting] = {}
+        self._groups = GroupRooms(snapshot.job_groups)
         self._versions = list(snapshot.versions)
         self._placements: list[Placement] = []
         self._seal = Seal(snapshot.session, snapshot.lsn)
@@ -154,7 +157,10 @@ class SessionRun:
         lane = self._lanes.get(ask.class_key)
         if lane is None:
             lane = self._lanes[ask.class_key] = Lane(ask.whole())
-        if self._time.on:
+        full = self._groups.refuses(lane.job_group)
+        if full is not None:
+            self._waiting.setdefault(ask.class_key, Waiting(full, ask.label)).count += 1
+        elif self._time.on:
             self._try_whole(lane, ask.whole())
         elif lane.stopped is not None:
             lane.stopped.count += 1
@@ -171,6 +177,7 @@ class SessionRun:
         if placement is not None:
             self._placements.append(placement)
             self._limits.booked(lane.limits, lane.least)
+            self._groups.book(lane.job_group)
             self._line.booked(placement.slots)
             return
         whole = ask.whole()
@@ -192,6 +199,7 @@ class SessionRun:
         outcome = self._time.refuses(ask) or self._try(lane, ask, choices)
         if isinstance(outcome, Placement):
             self._placements.append(self._time.placed(ask, outcome))
+            self._groups.book(ask.job_group)
             self._line.booked(outcome.slots)
             if ask.limits:
                 self._limits.booked(ask.limits, taken_by(outcome.members, outcome.claims))

@@ -95,6 +95,7 @@ class Ask(Struct, frozen=True, gc=False, kw_only=True):
     fixed: int = ALWAYS
     limits: tuple[int, ...] = ()
     host_limits: tuple[tuple[str, str], ...] = ()
+    job_group: str = ""
 
     @property
     def place(self) -> Place:
@@ -301,7 +302,8 @@ class Snapshot(Struct, frozen=True, gc=False, kw_only=True):
     host sees of a shared counter (-1 for none); `free[name]` is then that pool's free amount, the
     same on each of its hosts. `ends` says who is expected to end when, `holds` what is reserved;
     `time_policies` how each queue treats what does not fit now ("" for all others). `accounts` has
-    every node of a share tree that an ask is below. `bounds` are limits on the cluster,
+    every node of a share tree that an ask is below, `job_groups` those with a limit: how many jobs
+    have started in them and how many may. `bounds` are limits on the cluster,
     `host_bounds` those on hosts, which are counters in `free`, too. `free_counts[type]`
     counts the bits of `free_masks`, where the caller keeps it.
     """
@@ -331,6 +333,7 @@ class Snapshot(Struct, frozen=True, gc=False, kw_only=True):
     free_counts: Mapping[str, Column] = {}
     bounds: tuple[Bound, ...] = ()
     host_bounds: Mapping[str, HostBound] = {}
+    job_groups: Mapping[str, tuple[int, int]] = {}
 
 
 def idle_snapshot(

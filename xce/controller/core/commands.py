@@ -102,6 +102,17 @@ class Kill(Struct, frozen=True, gc=False, kw_only=True):
     request: Request = Request()
 
 
+class ChangeJobGroup(Struct, frozen=True, gc=False, kw_only=True):
+    """Make a job group, change its limit or take it away: `event` is add, modify or remove. A
+    limit below 0 is none."""
+
+    actor: Actor
+    path: str
+    event: str
+    limit: int = -1
+    request: Request = Request()
+
+
 class Suspend(Struct, frozen=True, gc=False, kw_only=True):
     """Stop a running job (`job` > 0) or gang; keep a pending one from being placed; of an array
     those of `elements` (none: all)."""
@@ -331,6 +342,7 @@ Command = (
     SubmitJob
     | SubmitGroup
     | Kill
+    | ChangeJobGroup
     | LimitArray
     | RequeueJob
     | Suspend

@@ -24,6 +24,7 @@ from xce.controller.core.deciders.reports import take_report
 from xce.controller.core.deciders.resumes import commit_resumes
 from xce.controller.core.depending.latch import latch
 from xce.controller.core.fold.state import State
+from xce.controller.core.job_groups.decide import change_job_group
 from xce.controller.core.life.draft import Draft
 from xce.controller.core.resources.decide import add_pool, add_type, remove_resource, take_tick
 from xce.controller.core.time.reservations import settle_reservations
@@ -46,6 +47,7 @@ _DECIDERS = {
     c.SubmitJob: submit_job,
     c.SubmitGroup: submit_group,
     c.Kill: kill,
+    c.ChangeJobGroup: change_job_group,
     c.LimitArray: limit_array,
     c.RequeueJob: requeue_job,
     c.Suspend: suspend_work,

@@ -14,6 +14,7 @@ from xce.controller.core.arrays.elements import job_of
 from xce.controller.core.arrays.planning import singly
 from xce.controller.core.deciders.resumes import waiting_members
 from xce.controller.core.fold.state import State
+from xce.controller.core.job_groups.limits import rooms
 from xce.controller.core.life.suspending import hosts_of
 from xce.controller.core.queueing import fairness
 from xce.controller.core.queueing.bounds import Bounds
@@ -134,6 +135,7 @@ class Viewer:
             known=reasons,
             observed=self._told(table),
             pools={**self._pool_columns, **bounds.shared()},
+            job_groups=rooms(state),
             accounts=fairness.accounts(state, shared, now_us),
             bounds=tuple(bounds.on_cluster),
             host_bounds=bounds.on_hosts,
@@ -329,6 +331,7 @@ class Viewer:
             order=place.key, class_key=class_key, queue=job.queue,
             owner=job.owner, roles=(role,), pending_us=job.pending_us, length_us=length_us(spec),
             account=place.account, fixed=place.fixed, avoid=job.avoid,
+            job_group=spec.job_group,
         )  # fmt: skip
 
     def _gang(self, group: Group, class_key: str) -> Ask | None:

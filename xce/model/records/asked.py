@@ -82,6 +82,15 @@ class DependencyLatched(Body, frozen=True, gc=False, kw_only=True):
     jobs: tuple[Latched, ...]
 
 
+class JobGroupChanged(Body, frozen=True, gc=False, kw_only=True):
+    """A job group was made (`add`), has another limit (`modify`), or went (`remove`)."""
+
+    path: str
+    event: str
+    limit: int
+    owner: int
+
+
 class KillAsked(Body, frozen=True, gc=False, kw_only=True):
     """A user, an operator or a rule asked that a job or a group end; of an array those of
     `elements` (none: all)."""

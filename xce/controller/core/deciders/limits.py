@@ -14,6 +14,7 @@ from xce.model.group import GroupSpec, RoleSpec
 from xce.model.host import HostFacts
 from xce.model.job import ONCE, PER_HOST, PER_TASK, ClaimTemplate, Spec
 from xce.model.resources import site_types
+from xce.model.waiting.job_group import wrong_path
 from xce.resreq.errors import ResreqError
 from xce.resreq.options.bsub import BSUB
 from xce.resreq.options.values import judge
@@ -35,6 +36,10 @@ def check_spec(config: Config, spec: Spec) -> Rejection | None:
     wrong = _wrong_claims(config, spec.claims)
     if wrong:
         return Rejection(code="invalid", message=wrong, field="claims")
+    wrong = wrong_path(spec.job_group) if spec.job_group else ""
+    if wrong:
+        said = f"Bad job group name: {wrong}"
+        return Rejection(code="invalid", message=said, field="job_group")
     wrong_exits = _wrong_exits(spec.requeue_exits)
     return wrong_exits or _check_lease(config, spec.stop_after_us, "stop_after")
 

@@ -13,6 +13,7 @@ from xce.controller.core.deciders.placing.numbers import Numbers
 from xce.controller.core.deciders.placing.recheck import Taken, still_fits, still_waits
 from xce.controller.core.deciders.placing.short_way import followed, is_short, numbered
 from xce.controller.core.fold.state import State
+from xce.controller.core.job_groups import limits
 from xce.controller.core.life.draft import Draft
 from xce.controller.core.life.leases import keeps_lease, take_lease
 from xce.controller.core.life.starts import let_pass, wave_of_roles
@@ -41,10 +42,12 @@ def commit_plan(draft: Draft, command: c.CommitPlan) -> c.Rejection | Answer:
     for placement in command.placements:
         waits = same and still_waits(state, placement, draft.now_us)
         waits = waits and has_room(state, placement.job, taken.elements)
+        waits = waits and limits.has_room(state, placement.job, taken.job_groups)
         if waits and still_fits(state, placement, taken, seen_us):
             accepted.append(placement)
             taken.add(pools, placement)
             state.index.limits.take(placement, taken.limits)
+            limits.take_room(state, placement.job, taken.job_groups)
         else:
             stale.append(_label(placement))
     if not accepted:

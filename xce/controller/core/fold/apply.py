@@ -20,6 +20,7 @@ from xce.model.host import Host, Instance, Observed
 from xce.model.ids import instance_key, job_key
 from xce.model.job import Job
 from xce.model.waiting.array import JOB, Array, Runs, element_of, filled, moved
+from xce.model.waiting.job_group import JobGroup
 from xce.model.waiting.reservation import Reservation
 from xce.model.waiting.share import Share
 
@@ -269,10 +270,17 @@ def _reservation(state: State, record: r.Record, body: r.ReservationSet) -> None
     _put(state, "reservation", body.reservation, made)
 
 
+def _job_group(state: State, record: r.Record, body: r.JobGroupChanged) -> None:
+    if body.event == "add":
+        made = JobGroup(path=body.path, owner=body.owner, limit=body.limit, created_us=record.at_us)
+        _put(state, "job_group", body.path, made)
+
+
 _CREATE: dict[str, Callable[[State, r.Record, Any], None]] = {
     "LeaderStarted": _leader,
     "ConfigLoaded": _config,
     "JobSubmitted": _job,
+    "JobGroupChanged": _job_group,
     "GroupSubmitted": _group,
     "Planned": fold_planned,
     "HostRegistered": _host,

@@ -33,6 +33,7 @@ _COMPARED = (
     "unfit",
     "users",
     "elements",
+    "job_groups",
     "limited",
     "resuming",
 )

@@ -16,6 +16,7 @@ from xce.controller.core.fold.holdings import Holdings, add
 from xce.controller.core.fold.interned import Interned
 from xce.controller.core.fold.shape import Shape
 from xce.controller.core.fold.timers import Timers, limit_due_us
+from xce.controller.core.job_groups.counts import GroupCounts
 from xce.controller.core.queueing.limits import LimitBook
 from xce.controller.core.queueing.ordering import Ordering, same_place
 from xce.controller.core.queueing.resuming import Resuming
@@ -51,6 +52,7 @@ class Indexes(Holdings):
         self._interned = Interned(state)
         self.users = self._interned.users
         self.links = Links()
+        self.job_groups = GroupCounts()
         self.inventory = 0
         self.live_launches: dict[str, dict[int, None]] = {}
         self.live_attachments: dict[str, dict[int, None]] = {}
@@ -70,6 +72,7 @@ class Indexes(Holdings):
         self._hooks: dict[str, Callable[[Any, Any, Any], None]] = {
             "job": self._job,
             "array": self._array,
+            "job_group": self._job_group,
             "group": self._group,
             "start": self._start,
             "launch": self._launch,
@@ -134,6 +137,7 @@ class Indexes(Holdings):
 
     # -- one hook per table --------------------------------------------------------------------
     def _job(self, key: Any, old: Any, new: Any) -> None:
+        self._in_group(old, new)
         self._count_user(old, new)
         note_job(self.limited, key, new, self._state.specs)
         for one, sign in ((old, -1), (new, 1)):
@@ -171,6 +175,7 @@ class Indexes(Holdings):
 
     def _array(self, key: Any, old: Any, new: Any) -> None:
         """All elements that wait stand in the order as one; each is placed as if it were a job."""
+        self._in_group(old, new)
         self._count_user(old, new)
         for one, sign in ((old, -1), (new, 1)):
             if one is not None and one.count(PENDING):
@@ -198,6 +203,19 @@ class Indexes(Holdings):
             self._delays(new.spec, new.pending_us, key)
         if new is not None and new.ended_us and (old is None or old.ended_us != new.ended_us):
             self.timer(new.ended_us + self._state.config.clean_period_us, "retire_array", key)
+
+    def _in_group(self, old: Any, new: Any) -> None:
+        """A job or an array may be in a job group, and may come to be in another."""
+        for one, is_old in ((old, True), (new, False)):
+            spec = self._state.specs.get(one.spec) if one is not None else None
+            if spec is None or not spec.job_group:
+                continue
+            count = self.job_groups.array if isinstance(one, Array) else self.job_groups.job
+            count(spec.job_group, *((one, None) if is_old else (None, one)))
+
+    def _job_group(self, key: Any, old: Any, new: Any) -> None:
+        """Other limits: what did not fit may fit now."""
+        self.freed += 1
 
     def _watch(self, key: int, old: Any, new: Any) -> None:
         """Jobs whose reservations fall with time, or that keep others out of their units."""

@@ -82,7 +82,7 @@ class State(Tables):
         if found is None:
             own = self.specs[spec]
             asked = (own.need, own.tasks, own.run, own.topology, own.claims, length_us(own))
-            counted = (own.project, own.user_group)
+            counted = (own.project, own.user_group, own.job_group)
             found = blake2b(json.encode((asked, counted)), digest_size=8).hexdigest()
             self._placing[spec] = found
         return found

@@ -10,6 +10,7 @@ from xce.model.host import Host, Instance, Observed
 from xce.model.job import Job
 from xce.model.start import Allocation, Attachment, Claim, Launch, Start
 from xce.model.waiting.array import Array
+from xce.model.waiting.job_group import JobGroup
 from xce.model.waiting.reservation import Reservation
 from xce.model.waiting.share import Share
 
@@ -46,6 +47,7 @@ TABLES: dict[str, type[Struct]] = {
     "claim": Claim,
     "attachment": Attachment,
     "observed": Observed,
+    "job_group": JobGroup,
     "share": Share,
     "reservation": Reservation,
 }
@@ -100,6 +102,11 @@ class Tables:
     def instances(self) -> dict[str, Instance]:
         """Instances by key."""
         return self.tables["instance"]  # type: ignore[return-value]
+
+    @property
+    def job_groups(self) -> dict[str, JobGroup]:
+        """Job groups that were made, by path."""
+        return self.tables["job_group"]  # type: ignore[return-value]
 
     @property
     def hosts(self) -> dict[str, Host]:

@@ -25,6 +25,7 @@ class Taken:
         self.pools: dict[str, int] = {}
         self.elements: dict[int, int] = {}
         self.limits: dict[Bucket, int] = {}
+        self.job_groups: dict[str, int] = {}
         self._counters: dict[tuple[str, str], int] = {}
         self._instances: dict[str, None] = {}
         self._accepted: list[Placement] = []

@@ -1,0 +1,1 @@
+"""Job groups: what is counted of them, their limits, and what is asked of them."""
