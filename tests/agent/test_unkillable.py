@@ -9,6 +9,7 @@ import pytest
 
 from tests.agent.conftest import Host, is_alive
 from tests.agent.fake_controller import FakeController, until
+from tests.kit.frozen import Frozen, freezer
 from xce.agent.supervisor.cgroup import Group
 from xce.agent.supervisor.endings import Endings
 from xce.agent.supervisor.journal import Journal
@@ -17,37 +18,11 @@ from xce.agent.supervisor.ledger import Ledger
 from xce.agent.supervisor.tree import Tree
 from xce.dispatch.protocol import UNKILLABLE, Ended, Reconciled, Started, Unkillable
 
-FREEZER = Path("/sys/fs/cgroup/freezer")
-
-
-class Frozen:
-    """A control group of the first kind: what is frozen in it takes no signal, SIGKILL neither."""
-
-    def __init__(self, name: str) -> None:
-        self.folder = FREEZER / name
-        self.folder.mkdir()
-
-    def take(self, pid: int) -> None:
-        (self.folder / "cgroup.procs").write_text(str(pid))
-        (self.folder / "freezer.state").write_text("FROZEN")
-
-    def thaw(self) -> None:
-        (self.folder / "freezer.state").write_text("THAWED")
-
-    def remove(self) -> None:
-        self.thaw()
-        until(lambda: not (self.folder / "cgroup.procs").read_text().strip())
-        self.folder.rmdir()
-
 
 @pytest.fixture
 def frozen() -> Iterator[Frozen]:
-    try:
-        one = Frozen(f"xce-test-{os.getpid()}")
-    except OSError:
-        pytest.skip("no freezer of the first kind here: nothing else makes a process unkillable")
-    yield one
-    one.remove()
+    with freezer(f"xce-test-{os.getpid()}") as one:
+        yield one
 
 
 @pytest.fixture

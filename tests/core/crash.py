@@ -88,7 +88,7 @@ def play(seed: int, per_1000: int = 60, most: int = 60) -> Run:
     asked += [
         gang(
             role("front", 1), role("back", 2, claims=(gpus(1),)), claims=(port(),),
-            retries=retries,
+            retries=retries, stop_after_us=60 * SECOND_US,
         )
         for _ in range(2)
     ]  # fmt: skip

@@ -9,16 +9,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.core.silence_mutants import SILENCE
 from tests.core.suspending_mutants import SUSPENDING
 from tests.core.swapped import swapped
-from tests.kit.agents import SimAgent
 from xce.controller.core.deciders import clock as decide_clock
 from xce.controller.core.deciders import hosts as decide_hosts
 from xce.controller.core.deciders import plan as decide_plan
 from xce.controller.core.deciders import reports as decide_reports
 from xce.controller.core.fold import timers
 from xce.controller.core.fold.timers import Timers
-from xce.controller.core.life import again, draft, ends, leases, starts
+from xce.controller.core.life import again, draft, ends, starts
 from xce.controller.core.life.draft import Draft
 from xce.controller.core.orders import wanted
 from xce.dispatch import barrier
@@ -198,35 +198,6 @@ def death_by_silence() -> Iterator[None]:
 
 
 @contextmanager
-def the_controller_waits_less() -> Iterator[None]:
-    """It counts the lease alone, and not how long the host takes to stop what it has."""
-    with swapped(leases, "patience_us", lambda lease_us, grace_us: lease_us):
-        yield
-
-
-@contextmanager
-def a_lease_counts_from_the_answer() -> Iterator[None]:
-    """The host renews when it hears, not from when it asked."""
-
-    def renew(self: SimAgent, sent_us: int) -> None:
-        self.renewed_us = self.world.now_us
-
-    with swapped(SimAgent, "renew", renew):
-        yield
-
-
-@contextmanager
-def a_lease_is_taken_for_kept() -> Iterator[None]:
-    """Nobody asks whether a host can keep a lease."""
-
-    def yes(*asked: Any) -> bool:
-        return True
-
-    with swapped(starts, "keeps_lease", yes), swapped(decide_plan, "keeps_lease", yes):
-        yield
-
-
-@contextmanager
 def versions_are_not_kept() -> Iterator[None]:
     """A plan is never checked again at its commit."""
     with swapped(decide_plan, "still_fits", lambda *given: True):
@@ -321,18 +292,6 @@ MUTANTS: dict[str, tuple[Mutant, str]] = {
         "reports.a_list_that_is_told_again_proves_nothing_of_what_came_after_it",
     ),
     "silence is death": (death_by_silence, "hosts.silence_is_suspect_then_down_and_no_death"),
-    "the controller waits less than the host": (
-        the_controller_waits_less,
-        "leases.not_one_microsecond_before_its_time",
-    ),
-    "a lease counts from the answer": (
-        a_lease_counts_from_the_answer,
-        "leases.an_answer_that_comes_late_renews_from_when_the_poll_was_sent",
-    ),
-    "a lease is taken for kept": (
-        a_lease_is_taken_for_kept,
-        "leases.a_host_of_before_that_keeps_no_lease_is_not_let_go",
-    ),
     "a limit of time comes early": (
         limits_come_early,
         "living.time_limits.a_pending_job_ends_at_its_termination_time_and_not_before",
@@ -351,7 +310,7 @@ MUTANTS: dict[str, tuple[Mutant, str]] = {
     ),
 }
 
-MUTANTS |= SUSPENDING
+MUTANTS |= SUSPENDING | SILENCE
 
 # One line per coupling: `machine event: relation event | the test that fails without it`.
 _LINES = Path(__file__).with_name("hunters.txt").read_text(encoding="utf-8").splitlines()

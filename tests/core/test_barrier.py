@@ -32,6 +32,9 @@ def test_every_attachment_that_is_not_ready_is_named_with_what_its_provider_said
 
 
 def test_hosts_must_be_up_and_have_listed_their_work_to_this_leader() -> None:
+    assert missing([], [], [HostSeen("n1", "UP", True, leased=False)]) == (
+        "host n1 does not keep the lease (stop_after) of this work",
+    )
     hosts = [HostSeen("n1", "SUSPECT", True), HostSeen("n2", "UP", False)]
     assert missing(ARMED, READY, hosts) == (
         "host n1 is SUSPECT, not UP",

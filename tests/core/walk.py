@@ -203,8 +203,10 @@ class Walk:
             self._ask(command)
 
     def mute(self) -> None:
-        """A line is cut."""
+        """A line is cut, now and then for longer than leases last."""
         self.world.mute(self._host())
+        if self.chance.random() < 0.2:
+            self.world.run(100 * SECOND_US)
 
     def unmute(self) -> None:
         """A line is back."""
@@ -219,10 +221,10 @@ class Walk:
         self.world.agents[self._host()].reboot(keeps_journal=self.chance.random() < 0.7)
 
     def lost(self) -> None:
-        """An operator says that a silent host is dead, and it is."""
+        """An operator, or a hook, says that a silent host is dead, and it is."""
         name = self._host()
         if self.world.state.hosts.get(name) and self.world.state.hosts[name].liveness != "UP":
-            self.world.lose(name)
+            self.chance.choice((self.world.lose, self.world.leases.fence))(name)
 
     def leaderless(self) -> None:
         """Nobody leads for a while."""
@@ -277,9 +279,12 @@ class Walk:
                 return
 
     def lie(self) -> None:
-        """An agent reports what cannot be."""
+        """An agent reports what cannot be, or that a process cannot be killed."""
         agent = self.world.agents[self._host()]
-        if agent.incarnation:
+        here = next((one for one in agent.launches.values() if one.phase == "stopping"), None)
+        if here is not None:
+            agent.put(p.Unkillable, launch=here.number, generation=here.generation)
+        elif agent.incarnation:
             agent.put(p.Armed, launch=1_000_000, generation=1)
 
     # -- the whole -----------------------------------------------------------------------------

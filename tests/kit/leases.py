@@ -7,6 +7,8 @@ heard, whenever leases are looked at.
 from typing import TYPE_CHECKING
 
 from tests.kit.agents import LaunchHere, SimAgent
+from xce.controller.core.commands import HostFenced
+from xce.model.actor import CONTROLLER
 from xce.model.config import SECOND_US
 from xce.model.tables import LIVE_LAUNCH
 
@@ -60,3 +62,14 @@ class Leases:
             self._world.after(grace_us, agent.killed, here, agent.boot, "lease")
         else:
             agent.over(here, how="aborted", cause_of_end="lease", ran="no")
+
+    def fence(self, name: str) -> None:
+        """A hook makes sure that the machine is off, and says so of the silence it was asked in."""
+        host = self._world.state.hosts[name]
+        self._world.agents[name].reboot()
+        command = HostFenced(
+            actor=CONTROLLER, host=name, incarnation=host.incarnation, down_us=host.changed_us,
+            why="switched off",
+        )  # fmt: skip
+        self._world.inbox.append((command, None))
+        self._world.turn()
