@@ -10,12 +10,12 @@ import pytest
 from tests.agent.conftest import Host, is_alive
 from tests.agent.fake_controller import FakeController, until
 from tests.kit.frozen import Frozen, freezer
-from xce.agent.supervisor.cgroup import Group
 from xce.agent.supervisor.endings import Endings
 from xce.agent.supervisor.journal import Journal
 from xce.agent.supervisor.launch import Launch, LaunchState
 from xce.agent.supervisor.ledger import Ledger
-from xce.agent.supervisor.tree import Tree
+from xce.agent.supervisor.processes.cgroup import Group
+from xce.agent.supervisor.processes.tree import Tree
 from xce.dispatch.protocol import UNKILLABLE, Ended, Reconciled, Started, Unkillable
 
 
