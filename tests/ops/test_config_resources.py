@@ -9,6 +9,7 @@ from xce.model.config import SECOND_US, PoolConfig, TypeConfig
 from xce.model.resources import BUILT_IN
 from xce.ops.config import fields
 from xce.ops.config.file import ConfigFaulty, Site, read_site
+from xce.ops.config.kinds import Field
 
 GB = 1 << 30
 
@@ -179,7 +180,7 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "resources.
 
 
 @pytest.mark.parametrize("known", [fields.TYPE, fields.POOL, fields.REPORTER])
-def test_the_page_has_every_field(known: dict[str, fields.Field]) -> None:
+def test_the_page_has_every_field(known: dict[str, Field]) -> None:
     assert [name for name in known if f"| `{name}` |" not in PAGE] == []
 
 

@@ -8,8 +8,9 @@ import click
 import msgspec
 
 from xce.model.config import Config
-from xce.ops.config.fields import TABLES_OF, Field
+from xce.ops.config.fields import TABLES_OF
 from xce.ops.config.file import ConfigFaulty, Site, read_site
+from xce.ops.config.kinds import Field
 from xce.ops.home import EXIT_REFUSED
 
 _FILE = click.Path(path_type=Path, dir_okay=False)

@@ -1,214 +1,35 @@
 """What an `xce.toml` may say, as data: every table, every field, its kind and what it is for.
 
 The reader checks a file against these tables, `xce config explain` prints them; there is no
-second list. A kind turns a value of TOML into the value of the configuration, or raises
-`Unfit` with what was expected. Durations and sizes are written as everywhere (`90s`, `8GB`).
+second list.
 """
 
-import pwd
-from collections.abc import Callable
-from typing import Any
-
-from msgspec import Struct
-
-from xce.model.config import BACKFILL_POLICIES, PoolConfig
-from xce.model.config.dependencies import ALL, END, KEEP, LATEST
-from xce.model.units import UnitError, parse_duration, parse_size
-from xce.resreq.allowed import ranges_of
-from xce.resreq.errors import ResreqError
-from xce.resreq.options.bsub import BSUB
-from xce.resreq.options.values import judge
-from xce.resreq.parse import COMPAT, parse
-
-NAME_CHARACTERS = "letters, digits, '-', '_' and '.'"
-
-
-class Unfit(Exception):
-    """A value that is not what its field takes; the text says what was expected."""
-
-
-class Kind(Struct, frozen=True, kw_only=True):
-    """How a field's value is read."""
-
-    word: str
-    read: Callable[[Any], Any]
-
-
-class Field(Struct, frozen=True, kw_only=True):
-    """One field: its kind, the field of the configuration it becomes, what it is for."""
-
-    kind: Kind
-    to: str = ""
-    needed: bool = False
-    about: str = ""
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise Unfit("a text")
-    return value
-
-
-def _name(value: Any) -> str:
-    plain = isinstance(value, str) and value.replace("-", "").replace("_", "").replace(".", "")
-    if not isinstance(plain, str) or not plain.isalnum() or not plain.isascii():
-        raise Unfit(f"a name of {NAME_CHARACTERS}")
-    return str(value)
-
-
-def _pattern(value: Any) -> str:
-    _name(value.replace("%d", "0") if isinstance(value, str) else value)
-    return str(value)
-
-
-def _names(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise Unfit("a list of names")
-    return tuple(_name(one) for one in value)
-
-
-def _count(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise Unfit("a whole number from 0 on")
-    return value
-
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise Unfit("true or false")
-    return value
-
-
-def _duration(value: Any) -> int:
-    try:
-        return parse_duration(_text(value))
-    except (UnitError, Unfit) as error:
-        raise Unfit("a duration like 90s, 10m or 2h") from error
-
-
-def _size(value: Any) -> int:
-    plain = isinstance(value, int) and not isinstance(value, bool)
-    try:
-        return parse_size(str(value) if plain else _text(value))
-    except (UnitError, Unfit) as error:
-        raise Unfit("a size like 512MB or 4GB (a bare number is MB)") from error
-
-
-def _requirement(value: Any) -> str:
-    text = _text(value)
-    try:
-        if text.strip():
-            parse(text, mode=COMPAT)
-    except ResreqError as error:
-        hint = f"; {error.hint}" if error.hint else ""
-        why = f"column {error.column} of it: {error.message}{hint}"
-        raise Unfit(f"a resource requirement; {why}") from error
-    return text
-
-
-def _ranges(value: Any) -> str:
-    text = _text(value)
-    try:
-        ranges_of(text)
-    except ResreqError as error:
-        hint = f"; {error.hint}" if error.hint else ""
-        why = f"column {error.column} of it: {error.message}{hint}"
-        raise Unfit(f"ranges of reservations; {why}") from error
-    return text
-
-
-def _exits(value: Any) -> str:
-    try:
-        return judge(BSUB["-Q"], _text(value)).means
-    except ResreqError as error:
-        raise Unfit('exit values like "all ~0" or "30 EXCLUDE(20)"') from error
-
-
-def _ports(value: Any) -> tuple[int, int]:
-    good = isinstance(value, list) and len(value) == 2 and all(type(one) is int for one in value)
-    if not good or not 0 < value[0] <= value[1] < 65536:
-        raise Unfit("the first and the last port, like [20000, 20099]")
-    return value[0], value[1]
-
-
-def _one_of(*words: str) -> Callable[[Any], str]:
-    def read(value: Any) -> str:
-        if value not in words:
-            raise Unfit(" or ".join(words))
-        return str(value)
-
-    return read
-
-
-def _users(value: Any) -> tuple[int, ...]:
-    if not isinstance(value, list):
-        raise Unfit("a list of users, by name or uid")
-    return tuple(sorted({_uid(one) for one in value}))
-
-
-def _uid(value: Any) -> int:
-    if type(value) is int and value >= 0:
-        return value
-    try:
-        return pwd.getpwnam(_text(value)).pw_uid
-    except (KeyError, Unfit) as error:
-        raise Unfit(f"users of this machine, by name or uid; {value!r} is none") from error
-
-
-def _mapping(value: Any) -> tuple[tuple[str, Any], ...]:
-    if not isinstance(value, dict) or any(isinstance(one, list | dict) for one in value.values()):
-        raise Unfit('a table of plain values, like {block = "b1"}')
-    return tuple(sorted(value.items()))
-
-
-def _hosts(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list) or not value:
-        raise Unfit("a list of hosts: names, `all`, `others`, or `~name`")
-    for one in value:
-        _name(one.removeprefix("~") if isinstance(one, str) else one)
-    return tuple(value)
-
-
-def _words(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list) or not value or not all(isinstance(one, str) for one in value):
-        raise Unfit('a list of words, like ["/opt/elim", "-v"]')
-    return tuple(value)
-
-
-def _amount(value: Any) -> int:
-    return _size(value) if isinstance(value, str) else _count(value)
-
-
-def pool_of(values: dict[str, Any]) -> PoolConfig:
-    """A pool of these values; a list of hosts that only takes out means all others."""
-    hosts = values.get("hosts", ("all",))
-    if all(one.startswith("~") for one in hosts):
-        hosts = ("all", *hosts)
-    return PoolConfig(**{**values, "hosts": hosts})
-
-
-TEXT = Kind(word="text", read=_text)
-POLICY = Kind(word=" | ".join(BACKFILL_POLICIES), read=_one_of(*BACKFILL_POLICIES))
-EXITS = Kind(word="exit values", read=_exits)
-RESREQ = Kind(word="resource requirement", read=_requirement)
-RANGES = Kind(word="ranges of reservations", read=_ranges)
-NAME = Kind(word="name", read=_name)
-PATTERN = Kind(word="name, %d is its number", read=_pattern)
-NAMES = Kind(word="list of names", read=_names)
-HOSTS = Kind(word="list of hosts", read=_hosts)
-WORDS = Kind(word="list of words", read=_words)
-AMOUNT = Kind(word="number or size", read=_amount)
-COUNT = Kind(word="number", read=_count)
-FLAG = Kind(word="true or false", read=_flag)
-DURATION = Kind(word="duration", read=_duration)
-SIZE = Kind(word="size", read=_size)
-PORTS = Kind(word="[first, last]", read=_ports)
-IMPOSSIBLE = Kind(word="keep or end", read=_one_of(KEEP, END))
-WHICH = Kind(word="all or latest", read=_one_of(ALL, LATEST))
-USERS = Kind(word="list of users", read=_users)
-MAPPING = Kind(word="table", read=_mapping)
-TABLE = Kind(word="table", read=lambda value: value)
-TABLES = Kind(word="list of tables", read=lambda value: value)
+from xce.ops.config.kinds import (
+    AMOUNT,
+    COUNT,
+    DURATION,
+    EXITS,
+    FLAG,
+    HOSTS,
+    IMPOSSIBLE,
+    MAPPING,
+    NAME,
+    NAMES,
+    PATTERN,
+    POLICY,
+    PORTS,
+    RANGES,
+    RESREQ,
+    SIZE,
+    TABLE,
+    TABLES,
+    TEXT,
+    USERS,
+    WHICH,
+    WORDS,
+    Field,
+)
+from xce.ops.config.sharing import LIMIT, ORDERING, QUEUE_SHARES, SHARE_TREE, USER, USER_GROUP
 
 TOP = {
     "cluster": Field(kind=NAME, to="cluster", about="what the cluster is called"),
@@ -216,6 +37,10 @@ TOP = {
     "default_queue": Field(kind=NAME, to="default_queue", about="where jobs without -q go"),
     "queues": Field(kind=TABLES, about="the queues, one [[queues]] each"),
     "applications": Field(kind=TABLES, about="application profiles, one [[applications]] each"),
+    "user_groups": Field(kind=TABLES, about="groups of users, one [[user_groups]] each"),
+    "shares": Field(kind=TABLES, about="share trees, one [[shares]] each"),
+    "limits": Field(kind=TABLES, about="who may have how much, one [[limits]] each"),
+    "users": Field(kind=TABLES, about="what single users may have, one [[users]] each"),
     "types": Field(kind=TABLES, about="resource types beside the built-in ones"),
     "pools": Field(kind=TABLES, about="amounts of shared types, seen by several hosts"),
     "reporters": Field(kind=TABLES, about="programs that report values of hosts"),
@@ -248,6 +73,7 @@ QUEUE = {
     "rerunnable": Field(
         kind=FLAG, to="rerunnable", about="whether a job runs again when its host is lost"
     ),
+    **QUEUE_SHARES,
 }
 APPLICATION = {
     "name": Field(kind=NAME, to="name", needed=True, about="the application profile's name"),
@@ -316,6 +142,7 @@ POLICIES = {
     "tick_interval": Field(kind=DURATION, to="tick_interval_us", about="between ticks; 0s is none"),
     "observe": Field(kind=NAMES, to="observe", about="reported types that ticks always carry"),
     "start_retries": Field(kind=TABLE, about="of failed or broken starts"),
+    **ORDERING,
 }
 RETRIES = {
     "max": Field(kind=COUNT, to="max", about="how often"),
@@ -374,6 +201,10 @@ TABLES_OF = {
     "": TOP,
     "[[queues]]": QUEUE,
     "[[applications]]": APPLICATION,
+    "[[user_groups]]": USER_GROUP,
+    "[[shares]]": SHARE_TREE,
+    "[[limits]]": LIMIT,
+    "[[users]]": USER,
     "[[types]]": TYPE,
     "[[pools]]": POOL,
     "[[reporters]]": REPORTER,

@@ -28,9 +28,10 @@ from xce.model.config import (
 from xce.model.host import HostFacts
 from xce.model.units import nearest
 from xce.ops.config import fields
-from xce.ops.config.fields import Field, Unfit
+from xce.ops.config.kinds import Field, Unfit
 from xce.ops.config.places import Path, Places
 from xce.ops.config.resources import ResourceReader, named
+from xce.ops.config.sharing import SharingReader
 
 
 class Fault(Struct, frozen=True, kw_only=True):
@@ -202,9 +203,13 @@ class Reader:
         types = values["types"] = resources.types(document)
         values["pools"] = resources.pools(document, types)
         resources.observed(values.get("observe", ()), types)
-        queues = self._queues(document)
+        sharing = SharingReader(self, document)
+        queues = self._queues(document, sharing)
         if queues:
             values["queues"] = queues
+        values |= sharing.values(tuple(one.name for one in values.get("queues", ())))
+        if "job_priority_over_time" in policies:
+            values["age_add"], values["age_every_us"] = policies["job_priority_over_time"]
         values["applications"] = self._applications(document)
         config = Config(**values)
         if config.queue(config.default_queue) is None:
@@ -218,10 +223,11 @@ class Reader:
         found = self.table(value, ("fencing",), fields.FENCING)
         return FencingConfig(**named(found, fields.FENCING))
 
-    def _queues(self, document: dict[str, Any]) -> tuple[QueueConfig, ...]:
+    def _queues(self, document: dict[str, Any], sharing: SharingReader) -> tuple[QueueConfig, ...]:
         found = self.tables(document.get("queues", []), ("queues",), fields.QUEUE)
         self._unique([one.get("name", "") for one in found], ("queues",), "queue")
-        return tuple(QueueConfig(**named(one, fields.QUEUE)) for one in found if "name" in one)
+        looked_up = [sharing.queue(index, one) for index, one in enumerate(found)]
+        return tuple(QueueConfig(**named(one, fields.QUEUE)) for one in looked_up if "name" in one)
 
     def _applications(self, document: dict[str, Any]) -> tuple[ApplicationConfig, ...]:
         place: Path = ("applications",)

@@ -14,7 +14,7 @@ from xce.model.config import TypeConfig
 from xce.model.resources import ALIASES, BUILT_IN
 from xce.model.units import nearest
 from xce.ops.config import fields
-from xce.ops.config.fields import Field
+from xce.ops.config.kinds import Field, pool_of
 from xce.ops.config.places import Path
 
 
@@ -48,7 +48,7 @@ class ResourceReader:
         """The pools, over disjoint hosts for each type."""
         tables = self._reader.tables(document.get("pools", []), ("pools",), fields.POOL)
         places = [index for index, table in enumerate(tables) if "type" in table]
-        pools = labelled([fields.pool_of(named(tables[i], fields.POOL)) for i in places])
+        pools = labelled([pool_of(named(tables[i], fields.POOL)) for i in places])
         for index, fault in pool_faults(pools, types):
             self._tell(("pools", places[index]), fault)
         return pools
