@@ -47,7 +47,7 @@ def job_lines(told: dict[str, Any]) -> list[str]:
     if told["started_us"]:
         lines.append(f"{say.exactly(told['started_us'])}: Started")
     if told.get("suspended_since_us") and not told["ended_us"]:
-        lines.append(f"{say.exactly(told['suspended_since_us'])}: {_suspended_text(told)}")
+        lines.append(f"{say.exactly(told['suspended_since_us'])}: {suspended_text(told)}")
     if told["ended_us"]:
         lines.append(f"{say.exactly(told['ended_us'])}: {_end_text(told)}")
     if told["last_failure"]:
@@ -61,7 +61,8 @@ def job_lines(told: dict[str, Any]) -> list[str]:
     return [*lines, title, *why] if why else lines
 
 
-def _suspended_text(told: dict[str, Any]) -> str:
+def suspended_text(told: dict[str, Any]) -> str:
+    """Who suspended a job or a gang, and whether it was asked to go on."""
     who = {"user": "user", "operator": "administrator"}.get(told["suspended_by"], "the system")
     why = f" ({told['suspend_why']})" if told.get("suspend_why") else ""
     then = "; it was asked to go on" if told.get("resume_asked_us") else ""

@@ -114,6 +114,7 @@ JOBS = Command(
         Option("-A --arrays", "arrays", "flag", "", "arrays, each with the counts of its elements"),
         Option("-p --pending", "pending", "flag", "", "only those that wait"),
         Option("-r --running", "running", "flag", "", "only those that run"),
+        Option("-s --suspended", "suspended", "flag", "", "only those that are suspended or held"),
         Option("-d --ended", "ended", "flag", "", "only those that have ended"),
         Option("-u --user", "user", "text", "USER", "only this user's (a name or a uid)"),
         Option("-q --queue", "queue", "text", "QUEUE", "only this queue's"),

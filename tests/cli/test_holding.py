@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 from tests.cli.conftest import Live, Told
 from xce.model.job import Exit
@@ -72,3 +73,40 @@ def test_a_waiting_job_shows_its_reason_and_a_running_one_of_its_class_none(
     assert [part.splitlines()[0].split(",")[0] for part in parts] == ["Job <1>", "Job <2>"]
     assert parts[0].splitlines()[-3:] == why
     assert xcecli("jobs", "-l", "2")[1] == xcecli("job", "2")[1]
+
+
+def test_a_suspended_job_shows_who_stopped_it_and_what_it_waits_for(
+    live: Live, xcecli: Cli
+) -> None:
+    xcecli("submit", "sleep", "60")
+    us = 1_796_040_000_000_000
+    live.put(
+        "job", 1, state="RUNNING", suspension="SUSPENDED", suspended_by="user",
+        suspend_since_us=us, started_us=us,
+    )  # fmt: skip
+    assert xcecli("jobs", "1")[1].splitlines()[1].split()[2] == "USUSP"
+    assert xcecli("jobs", "-s")[1].splitlines()[1].split()[0] == "1"
+    assert xcecli("jobs", "-r")[1] == ""
+    assert xcecli("explain", "1")[1].splitlines() == ["Job <1> is USUSP", "  Suspended by user"]
+    live.put("job", 1, suspended_by="system", suspend_why="preempted by job 7", resume_us=us)
+    assert xcecli("explain", "1")[1].splitlines()[:2] == [
+        "Job <1> is SSUSP",
+        "  Suspended by the system (preempted by job 7); it was asked to go on",
+    ]
+    lines = xcecli("job", "1")[1].splitlines()
+    assert " SUSPENDING REASONS:" in lines
+
+
+def test_a_gang_is_suspended_by_its_id(live: Live, xcecli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "m.yaml").write_text("group: g\nroles: [{name: w, count: 2, command: ['true']}]\n")
+    assert xcecli("group", "submit", "m.yaml")[0] == 0
+    assert xcecli("group", "suspend", "g1") == (0, "Group <g1> is being stopped\n", "")
+    assert {live.engine.state.jobs[key].state for key in (1, 2)} == {"HELD"}
+    assert xcecli("resume", "g1") == (0, "Group <g1> is being resumed\n", "")
+    assert {live.engine.state.jobs[key].state for key in (1, 2)} == {"PENDING"}
+    refused = xcecli("suspend", "1")
+    assert refused[0] == 5
+    assert refused[2].splitlines() == [
+        "Job <1>: it is a member of group <g1>, which is suspended and resumed whole",
+        "hint: `xcecli group suspend g1`",
+    ]

@@ -38,6 +38,8 @@ LINES = {
     "group list": [],
     "group show": ["g1"],
     "group kill": ["g1"],
+    "group suspend": ["g1"],
+    "group resume": ["g1"],
     "group wait": ["2"],
     "group explain": ["g1"],
     "group history": ["g1"],

@@ -191,8 +191,8 @@ def test_hosts_queues_and_instances(live: Live, xcecli: Cli) -> None:
     live.put("host", "n1", liveness="UP")
     head, line = xcecli("hosts")[1].splitlines()
     row = line.split()
-    assert head == "HOST_NAME STATUS LIVENESS MAX NJOBS RUN MEM    INSTANCES DOMAINS"
-    assert row == ["n1", "ok", "UP", "4", "0", "0", "0B/8GB", "0/2", "nvlink=n1-nv"]
+    assert head == "HOST_NAME STATUS LIVENESS MAX NJOBS RUN SSUSP USUSP MEM    INSTANCES DOMAINS"
+    assert row == ["n1", "ok", "UP", "4", "0", "0", "0", "0", "0B/8GB", "0/2", "nvlink=n1-nv"]
     assert [line.split()[2] for line in xcecli("queues")[1].splitlines()] == [
         "STATUS",
         "Open:Active",

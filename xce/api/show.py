@@ -14,10 +14,10 @@ import msgspec
 from xce.api.asks import user_name
 from xce.api.ports import StateView
 from xce.api.silence import silence
+from xce.api.usage import suspended_stat
 from xce.controller.core.depending.judge import told_of
 from xce.controller.core.orders.wanted import expand, output_path
 from xce.controller.core.time.estimate import Estimate
-from xce.model.actor import SYSTEM
 from xce.model.group import Group, GroupSpec
 from xce.model.ids import claim_text, group_text, job_index, job_text
 from xce.model.job import Job, Spec, exit_code
@@ -55,8 +55,8 @@ class Shown:
             return "RUN" if any(launch.go for launch in self.launches(job)) else "PROV"
         if job.state in ("RUNNING", "ENDING") and self._silent(job):
             return "ZOMBI" if job.state == "ENDING" and job.kill_reason else "UNKWN"
-        if job.state == "RUNNING" and job.suspension == "SUSPENDED":
-            return "SSUSP" if job.suspended_by == SYSTEM else "USUSP"
+        if stat := suspended_stat(job):
+            return stat
         return _STAT[job.state]
 
     def job(self, job: Job, spec: Spec | None = None) -> Body:
@@ -213,6 +213,7 @@ class Shown:
             "ended_us": group.ended_us or None,
             "exit_code": self.group_code(group, jobs),
             "suspended": any(job.suspension == "SUSPENDED" for job in jobs),
+            "suspended_by": next((job.suspended_by for job in jobs if job.suspended_by), None),
             "resume_asked_us": max((job.resume_us for job in jobs), default=0) or None,
         }
 

@@ -22,6 +22,8 @@ def hosts(values: dict[str, Any]) -> int:
         ("MAX", 5),
         ("NJOBS", 5),
         ("RUN", 5),
+        ("SSUSP", 5),
+        ("USUSP", 5),
         ("MEM", 12),
         ("INSTANCES", 9),
         ("DOMAINS", 30),
@@ -36,6 +38,7 @@ def hosts(values: dict[str, Any]) -> int:
 
 
 def _host(host: dict[str, Any]) -> list[str]:
+    suspended = host.get("suspended") or {}
     mem = host["counters"].get("mem", {"used": 0, "total": 0})
     return [
         host["name"],
@@ -43,7 +46,9 @@ def _host(host: dict[str, Any]) -> list[str]:
         host["liveness"],
         str(host["slots"]),
         str(host["tasks"]),
-        str(host["tasks"]),
+        str(host["tasks"] - sum(suspended.values())),
+        str(suspended.get("SSUSP", 0)),
+        str(suspended.get("USUSP", 0)),
         f"{bytes_text(mem['used'])}/{bytes_text(mem['total'])}",
         f"{host['instances_held']}/{host['instances']}",
         ",".join(f"{level}={name}" for level, name in host["domains"].items()) or "-",

@@ -22,7 +22,7 @@ from xcecli.doing import (
     named,
     place_of,
 )
-from xcecli.long import ended_lines, job_lines, waiting_lines
+from xcecli.long import ended_lines, job_lines, suspended_text, waiting_lines
 from xcecli.say import Failure
 
 FOLLOW_S = 0.2
@@ -264,6 +264,8 @@ def explain(values: dict[str, Any], name: str) -> int:
     about = told.get("job") or told["group"]
     word = "Job" if "job" in told else "Group"
     lines = [f"{word} <{about['id']}> is {about.get('stat') or about['state']}"]
+    if about["state"] == "RUNNING" and (about.get("suspended_since_us") or about.get("suspended")):
+        lines.append(f"  {suspended_text(about)}")
     lines += waiting_lines(about, told["reason"], told.get("expected"))
     if about["state"] in _ENDED:
         lines += ended_lines(about)

@@ -123,8 +123,8 @@ def _print_long(place: Place, items: list[dict[str, Any]]) -> None:
 
 
 def _none_found(values: dict[str, Any]) -> str:
-    for field, word in (("pending", "pending"), ("running", "running")):
-        if values.get(field):
+    for word in ("pending", "running", "suspended"):
+        if values.get(word):
             return f"No {word} job found"
     return "No job found" if values.get("all") or values.get("ended") else "No unfinished job found"
 
@@ -133,8 +133,10 @@ def _query(values: dict[str, Any]) -> str:
     stats = []
     if values.get("pending"):
         stats += ["PEND", "PSUSP"]
+    if values.get("suspended"):
+        stats += ["PSUSP", "USUSP", "SSUSP"]
     if values.get("running"):
-        stats += ["PROV", "RUN", "USUSP", "SSUSP", "UNKWN", "ZOMBI", "FIN"]
+        stats += ["PROV", "RUN", "UNKWN", "ZOMBI", "FIN"]
     if values.get("ended"):
         stats += ["DONE", "EXIT"]
     parts = [f"stat={','.join(stats)}"] if stats else []

@@ -126,13 +126,14 @@ def _host(host: Host, usage: Usage, told: Observed | None) -> dict[str, Any]:
     held = [key for key in usage.holders if key.startswith(f"{host.name}/")]
     return {
         "name": host.name,
-        "status": _status(host, totals, tasks),
+        "status": _status(host, totals, tasks - usage.lent.get(host.name, 0)),
         "liveness": host.liveness,
         "admin": host.admin,
         "incarnation": host.incarnation,
         "address": host.facts.address,
         "slots": totals.get("slots", 0),
         "tasks": tasks,
+        "suspended": usage.suspended.get(host.name, {}),
         "jobs": usage.jobs.get(host.name, []),
         "counters": {
             name: {"total": total, "used": used.get(name, 0)} for name, total in totals.items()
