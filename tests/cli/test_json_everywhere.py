@@ -25,7 +25,7 @@ LINES = {
     "job": ["1"],
     "suspend": ["1"],
     "resume": ["1"],
-    "requeue": ["2"],
+    "requeue": ["-d", "2"],
     "wait": ["2"],
     "logs": ["2"],
     "explain": ["1"],
