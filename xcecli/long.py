@@ -54,6 +54,9 @@ def job_lines(told: dict[str, Any]) -> list[str]:
         again = told["last_failure"].startswith(("requeued", "rerun"))
         what = "Last attempt" if again else "Last failed start"
         lines.append(f"  {what}: {told['last_failure']}")
+    if told.get("stop_after_us"):
+        seconds = told["stop_after_us"] // 1_000_000
+        lines.append(f"  Stopped by its host when that is cut off for {seconds} s")
     if told.get("silence"):
         lines.append(f"  {told['silence']['text']}")
     why = waiting_lines(told, told.get("reason"), told.get("expected"))

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,12 @@ from tests.agent.fake_controller import FakeController, until
 from xce.agent import runtime
 from xce.agent.runtime import Agent
 from xce.agent.settings import AgentConfig
+from xce.agent.supervisor.endings import Endings
+from xce.agent.supervisor.journal import Journal
+from xce.agent.supervisor.launch import Launch, LaunchState
+from xce.agent.supervisor.ledger import Ledger
+from xce.agent.supervisor.processes.cgroup import Group
+from xce.agent.supervisor.processes.tree import Tree
 from xce.dispatch.protocol import (
     LEASES,
     PROTOCOL,
@@ -187,3 +194,30 @@ def test_what_is_suspended_is_killed_too_and_does_not_go_on_first(
     ended = controller.await_report(Ended, 1)
     assert (ended.code, ended.cause_of_end) == (signal.SIGKILL, "lease")
     assert host.text("out2") == ""
+
+
+def test_a_lease_goes_by_the_clock_that_runs_since_boot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asleep, a machine's lease runs on; its wall clock may be set to anything."""
+    clock, wall = [1_000.0], [1_700_000_000 * 10**9]
+    monkeypatch.setattr("xce.agent.supervisor.endings.clock_s", lambda: clock[0])
+    monkeypatch.setattr("time.time_ns", lambda: wall[0])
+    endings = Endings(Ledger(Journal(str(tmp_path / "journal"))), lambda told: None)
+    endings.renewed_s = 1_000.0
+    live = Launch(1, 7, Tree("cookie", Group()))
+    live.state, live.lease_s = LaunchState.ARMED, 300.0
+    endings.ledger.note_intent(1, 7)
+    endings.add(live)
+    for jump_s in (-86_400, 86_400 * 365):
+        wall[0] += jump_s * 10**9
+        endings.tick()
+        assert live.state == LaunchState.ARMED
+    assert endings.next_wake_s() == 1.0
+    clock[0] += 299.9
+    endings.tick()
+    assert live.state == LaunchState.ARMED
+    # The machine slept for an hour, in which nothing here ran.
+    clock[0] += 3_600.0
+    endings.tick()
+    assert (live.state, live.cause) == (LaunchState.ENDED, "lease")

@@ -43,6 +43,7 @@ def test_work_with_a_lease_is_settled_by_time_at_the_latest() -> None:
     world.submit(job(stop_after_us=60 * SECOND_US))
     told = Shown(down(world).state).job(world.state.jobs[1])
     assert told["stop_after_us"] == 60 * SECOND_US
+    assert "  Stopped by its host when that is cut off for 60 s" in job_lines(told)
     # Leases are looked at every second, so that silence is noticed a second sooner here.
     assert told["silence"]["text"] == BEGINS.replace("61", "60") + CURES + TIME
 
