@@ -67,6 +67,7 @@ class Sessions:
         self._seen = (-1, -1)
         self._backoff_due = False
         self._looked_us = 0
+        self._again_us = 0
         self._reasons: dict[str, PendReason] = {}
         self._reasons_freed = -1
         self._reasons_config = -1
@@ -94,6 +95,7 @@ class Sessions:
         self._looked_us = now_us
         known = self._known()
         snapshot = self._viewer.snapshot(now_us, known)
+        self._look_again(snapshot.preempting.again_us)
         state, run = self._state, SessionRun(snapshot)
         lsns = (state.config_lsn, state.last("tick_lsn"))
         return Work(run, snapshot.lsn, now_us, index.freed, *lsns, known)
@@ -114,6 +116,12 @@ class Sessions:
             if why.code is Code.LIMIT_REACHED and index.limits.still(why)
         }
 
+    def _look_again(self, at_us: int) -> None:
+        """A session at that moment: then somebody may give way who may not yet."""
+        if at_us and at_us != self._again_us:
+            self._again_us = at_us
+            self._state.index.timers.set(at_us, "reservation", 0)
+
     def advance(self, work: Work) -> bool:
         """Work on for a fixed count of search steps; True when the plan is there."""
         return work.run.advance(STEPS_PER_TURN)
@@ -133,7 +141,8 @@ class Sessions:
                 resumes=plan.resumes,
                 tick_lsn=work.tick_lsn,
             )
-        firsts = range(0, len(plan.placements), SLICE_GROUPS) or range(bool(plan.reserves))
+        timed = bool(plan.reserves or plan.evictions)
+        firsts = range(0, len(plan.placements), SLICE_GROUPS) or range(timed)
         for number, first in enumerate(firsts):
             yield CommitPlan(
                 actor=CONTROLLER,
@@ -146,6 +155,7 @@ class Sessions:
                 placements=plan.placements[first : first + SLICE_GROUPS],
                 tick_lsn=work.tick_lsn,
                 reserves=plan.reserves if number == len(firsts) - 1 else (),
+                evictions=plan.evictions if number == len(firsts) - 1 else (),
             )
 
     def committed(self, work: Work, done: Step) -> None:

@@ -114,6 +114,7 @@ class Group(Struct, frozen=True, gc=False, kw_only=True):
     ended_us: int = 0
     kill_reason: str = ""
     position: int = 0
+    preempted: int = 0
 
     def members(self) -> list[int]:
         """Keys of all members, role by role, in rank order."""

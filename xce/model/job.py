@@ -164,6 +164,7 @@ class Job(Struct, frozen=True, gc=False, kw_only=True):
     suspend_why: str = ""
     suspend_since_us: int = 0
     suspended_us: int = 0
+    preempted: int = 0
     resume_us: int = 0
 
     def stopped_us(self, now_us: int) -> int:

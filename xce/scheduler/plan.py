@@ -20,7 +20,7 @@ from msgspec import Struct
 from xce.model.job import ClaimTemplate
 from xce.model.placing import Holding, Share
 from xce.scheduler.reasons import PendReason
-from xce.scheduler.time.terms import Reserve
+from xce.scheduler.time.terms import Eviction, Reserve
 
 
 class PlacedMember(Struct, frozen=True, gc=False, kw_only=True):
@@ -94,6 +94,7 @@ class Plan(Struct, frozen=True, gc=False, kw_only=True):
     steps: int
     digest: str = ""
     reserves: tuple[Reserve, ...] = ()
+    evictions: tuple[Eviction, ...] = ()
     resumes: tuple[tuple[int, int], ...] = ()
 
     def reason_of(self, class_key: str) -> PendReason | None:
@@ -122,7 +123,7 @@ class Seal:
     def digest(
         self,
         placements: Sequence[Placement],
-        reserves: Sequence[Reserve],
+        reserves: Sequence[Reserve | Eviction],
         resumes: Sequence[tuple[int, int]],
     ) -> str:
         """The digest of these placements and no more, with what else the plan decides."""

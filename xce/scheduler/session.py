@@ -134,8 +134,9 @@ class SessionRun:
                 placements=tuple(self._placements),
                 reasons=reasons,
                 steps=self.steps,
-                digest=self._seal.digest(self._placements, self._time.reserves, self._resumes),
+                digest=self._seal.digest(self._placements, self._time.decided, self._resumes),
                 reserves=tuple(self._time.reserves),
+                evictions=tuple(self._time.evictions),
                 resumes=tuple(self._resumes),
             )
         return self._plan
@@ -143,6 +144,7 @@ class SessionRun:
     def _resume(self, ask: ResumeAsk) -> None:
         """Suspended work goes on, or waits for what it lent."""
         self.steps += TRY_STEPS
+        self._time.prepare_to_resume()
         why = take_back(self._work, ask)
         if why is None:
             self._line.booked(ask.slots)
@@ -160,7 +162,7 @@ class SessionRun:
         full = self._groups.refuses(lane.job_group)
         if full is not None:
             self._waiting.setdefault(ask.class_key, Waiting(full, ask.label)).count += 1
-        elif self._time.on:
+        elif self._time.minds(ask):
             self._try_whole(lane, ask.whole())
         elif lane.stopped is not None:
             lane.stopped.count += 1

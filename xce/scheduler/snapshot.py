@@ -27,7 +27,7 @@ from xce.scheduler.order import ALWAYS, Place
 from xce.scheduler.reasons import PendReason
 from xce.scheduler.sharing.bounds import Bound, HostBound
 from xce.scheduler.sharing.fairshare import Account
-from xce.scheduler.time.terms import Ending, Hold, TimePolicy
+from xce.scheduler.time.terms import Ending, Hold, Preempting, TimePolicy
 
 Column = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -300,7 +300,8 @@ class Snapshot(Struct, frozen=True, gc=False, kw_only=True):
     session that still hold because nothing was freed or changed since: their classes are skipped.
     `observed` are reported values by name. `pools[name]` numbers, host for host, the pool that the
     host sees of a shared counter (-1 for none); `free[name]` is then that pool's free amount, the
-    same on each of its hosts. `ends` says who is expected to end when, `holds` what is reserved;
+    same on each of its hosts. `ends` says who is expected to end when, `holds` what is reserved,
+    `preempting` who may have to give way to whom;
     `time_policies` how each queue treats what does not fit now ("" for all others). `accounts` has
     every node of a share tree that an ask is below, `job_groups` those with a limit: how many jobs
     have started in them and how many may. `bounds` are limits on the cluster,
@@ -329,6 +330,7 @@ class Snapshot(Struct, frozen=True, gc=False, kw_only=True):
     ends: tuple[Ending, ...] = ()
     holds: tuple[Hold, ...] = ()
     time_policies: Mapping[str, TimePolicy] = {}
+    preempting: Preempting = Preempting()
     accounts: Mapping[str, Account] = {}
     free_counts: Mapping[str, Column] = {}
     bounds: tuple[Bound, ...] = ()

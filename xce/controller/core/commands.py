@@ -18,7 +18,7 @@ from xce.model.host import HostFacts
 from xce.model.job import Exit, Spec
 from xce.model.waiting.array import Runs
 from xce.scheduler.plan import Placement
-from xce.scheduler.time.terms import Reserve
+from xce.scheduler.time.terms import Eviction, Reserve
 
 
 class Rejection(Struct, frozen=True, gc=False, kw_only=True):
@@ -254,6 +254,7 @@ class CommitPlan(Struct, frozen=True, gc=False, kw_only=True):
     placements: tuple[Placement, ...]
     tick_lsn: int = 0
     reserves: tuple[Reserve, ...] = ()
+    evictions: tuple[Eviction, ...] = ()
 
 
 class CommitResumes(Struct, frozen=True, gc=False, kw_only=True):

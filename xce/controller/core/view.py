@@ -21,6 +21,7 @@ from xce.controller.core.queueing.bounds import Bounds
 from xce.controller.core.resources.lending import exclusive_use, lent, owed
 from xce.controller.core.resources.pools import free_of, pools_of, total_of
 from xce.controller.core.time.ends import endings
+from xce.controller.core.time.giving_way import preempting
 from xce.controller.core.time.policies import time_policies
 from xce.controller.core.time.reservations import holds
 from xce.controller.core.time.watch import length_us
@@ -151,6 +152,7 @@ class Viewer:
             "ends": endings(state, now_us) if counts else (),
             "holds": holds(state),
             "time_policies": policies,
+            "preempting": preempting(state, now_us),
         }
 
     def _inactive(self, asks: tuple[Ask, ...]) -> tuple[str, ...]:

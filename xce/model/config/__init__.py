@@ -6,7 +6,12 @@ how retries grow, `dependencies.py` what becomes of dependencies, `fencing.py` t
 asked about silent hosts, `site.py` the whole. A field that has a default folds old logs.
 """
 
-from xce.model.config.backfill import BACKFILL_POLICIES, BackfillConfig
+from xce.model.config.backfill import (
+    BACKFILL_POLICIES,
+    PREEMPT_ACTIONS,
+    BackfillConfig,
+    PreemptionConfig,
+)
 from xce.model.config.dependencies import DependencyConfig
 from xce.model.config.fencing import FencingConfig
 from xce.model.config.limits import LimitConfig, UserConfig
@@ -18,6 +23,7 @@ from xce.model.config.types import PoolConfig, TypeConfig
 
 __all__ = [
     "BACKFILL_POLICIES",
+    "PREEMPT_ACTIONS",
     "SECOND_US",
     "BackfillConfig",
     "ApplicationConfig",
@@ -26,6 +32,7 @@ __all__ = [
     "FencingConfig",
     "LimitConfig",
     "PoolConfig",
+    "PreemptionConfig",
     "QueueConfig",
     "RetryConfig",
     "ShareTree",

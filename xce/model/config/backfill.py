@@ -1,4 +1,5 @@
-"""How the session treats what does not fit now: who reserves, how far backfill looks."""
+"""How the session treats what does not fit now: who reserves, how far backfill looks, who gives
+way to whom."""
 
 from msgspec import Struct
 
@@ -17,3 +18,19 @@ class BackfillConfig(Struct, frozen=True, gc=False, kw_only=True):
     depth: int = 0
     look: int = 1_000
     patience_us: int = 600 * SECOND_US
+
+
+REQUEUE, SUSPEND, CHECKPOINT = PREEMPT_ACTIONS = ("requeue", "suspend", "checkpoint")
+
+
+class PreemptionConfig(Struct, frozen=True, gc=False, kw_only=True):
+    """How work gives way: `action` is what becomes of it; nothing does within `min_run_us` of its
+    start, nor more than `times_max` times. With checkpoint it first gets `signal` and has
+    `grace_us` to save itself. What it gave up is kept `patience_us` for whom it gave way to."""
+
+    action: str = REQUEUE
+    min_run_us: int = 60 * SECOND_US
+    times_max: int = 3
+    signal: str = "SIGUSR2"
+    grace_us: int = 60 * SECOND_US
+    patience_us: int = 120 * SECOND_US

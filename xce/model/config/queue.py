@@ -5,7 +5,8 @@ from msgspec import Struct
 
 class QueueConfig(Struct, frozen=True, gc=False, kw_only=True):
     """A queue: larger priority goes first. `open` takes submissions, `active` dispatches.
-    `backfill` and `backfill_depth` are its own where the site's do not count for it.
+    `backfill` and `backfill_depth` are its own where the site's do not count for it. Work of the
+    queues in `preemptive` gives way to its own, and its own to that of those in `preemptable`.
     `reservation_ranges` is what its jobs may reserve (LSF: RESRSV_LIMIT), as it was written;
     `users` may submit to it, `hosts` serve it (`a+2` is preferred), () is all; limits are slots,
     below 0 none, per processor in thousandths; `exclusive` takes jobs that want hosts for
@@ -39,6 +40,8 @@ class QueueConfig(Struct, frozen=True, gc=False, kw_only=True):
     rerunnable: bool = False
     backfill: str = ""
     backfill_depth: int = 0
+    preemptive: tuple[str, ...] = ()
+    preemptable: tuple[str, ...] = ()
 
 
 class ApplicationConfig(Struct, frozen=True, gc=False, kw_only=True):

@@ -7,7 +7,7 @@ agents, not what the controller decides.
 
 from msgspec import Struct
 
-from xce.model.config.backfill import BackfillConfig
+from xce.model.config.backfill import BackfillConfig, PreemptionConfig
 from xce.model.config.dependencies import DependencyConfig
 from xce.model.config.fencing import FencingConfig
 from xce.model.config.limits import LimitConfig, UserConfig, limits_of_queue, limits_of_user
@@ -57,6 +57,7 @@ class Config(Struct, frozen=True, gc=False, kw_only=True):
     dependencies: DependencyConfig = DependencyConfig()
     fencing: FencingConfig = FencingConfig()
     backfill: BackfillConfig = BackfillConfig()
+    preemption: PreemptionConfig = PreemptionConfig()
 
     def all_limits(self) -> tuple[LimitConfig, ...]:
         """The limits, with those that queues and users are given in their own tables."""

@@ -39,6 +39,8 @@ from xce.model.records.log import (
 from xce.model.records.session import (
     Planned,
     PlannedGroup,
+    Preempted,
+    PreemptedWork,
     ReservationEnded,
     ReservationSet,
     SessionEnded,
@@ -83,6 +85,8 @@ __all__ = [
     "ResumeAsked",
     "PlannedGroup",
     "Planned",
+    "Preempted",
+    "PreemptedWork",
     "ReservationSet",
     "ReservationEnded",
     "SessionEnded",

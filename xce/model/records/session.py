@@ -64,6 +64,31 @@ class ReservationEnded(Body, frozen=True, gc=False, kw_only=True):
     why: str
 
 
+class PreemptedWork(Struct, frozen=True, gc=False, kw_only=True):
+    """A gang (`group`) or a plain job that gives way, and its jobs."""
+
+    group: int = 0
+    jobs: tuple[int, ...]
+
+
+class Preempted(Body, frozen=True, gc=False, kw_only=True):
+    """Running work gives way to a gang or a plain job that waits, by `action` (requeue, suspend or
+    checkpoint: then it is stopped at `stop_us`). The `reservation` keeps `shares` for whom it gave
+    way to, from `from_us` on, until `until_us` at the latest."""
+
+    reservation: int
+    group: int = 0
+    job: int = 0
+    victims: tuple[PreemptedWork, ...]
+    action: str
+    from_us: int
+    until_us: int
+    end_us: int
+    shares: tuple[Share, ...]
+    stop_us: int = 0
+    session: int = 0
+
+
 class SessionEnded(Body, frozen=True, gc=False, kw_only=True):
     """A session that changed something is over: its counts."""
 

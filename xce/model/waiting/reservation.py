@@ -11,7 +11,8 @@ class Reservation(Struct, frozen=True, gc=False, kw_only=True):
     number there is where nobody knows). `kind`: backfill, preempt or advance.
 
     `cause` says why it was moved the last time and `slips` how often that was to a later moment;
-    `lsn` is the record that it is of now.
+    `lsn` is the record that it is of now. `victims` are the jobs that give way for it, which are
+    stopped at `stop_us` (0: they are already).
     """
 
     number: int
@@ -28,6 +29,8 @@ class Reservation(Struct, frozen=True, gc=False, kw_only=True):
     slips: int = 0
     set_us: int = 0
     lsn: int = 0
+    victims: tuple[int, ...] = ()
+    stop_us: int = 0
 
     @property
     def holder(self) -> tuple[int, int]:

@@ -21,6 +21,7 @@ from xce.scheduler.reasons import Code, Cure, PendReason, reason
 from xce.scheduler.snapshot import Ask, SameAsk
 from xce.scheduler.time.attempt import attempt
 from xce.scheduler.time.book import Book
+from xce.scheduler.time.preempt import Preemption
 from xce.scheduler.time.reserve import Start, Starts
 from xce.scheduler.time.terms import (
     BACKFILL,
@@ -30,6 +31,7 @@ from xce.scheduler.time.terms import (
     PREEMPT,
     SLACK_US,
     STRICT,
+    Eviction,
     Hold,
     Reserve,
     TimePolicy,
@@ -37,6 +39,7 @@ from xce.scheduler.time.terms import (
 )
 
 SECOND_US = 1_000_000
+EVICTIONS_MAX = 16
 OFF = TimePolicy(policy=NONE, depth=0, look=0)
 CURABLE = (Cure.ON_FREE, Cure.AT_ONCE)
 
@@ -56,12 +59,21 @@ class Backfill:
         self._blocked: dict[str, str] = {}
         self._looked: dict[str, int] = {}
         self._ahead = self._unseen()
+        self.preemption = Preemption(self.book)
+        self.evictions: list[Eviction] = []
+        self._victims = {(one.group, one.job): one for one in work.snapshot.preempting.victims}
+        strict = any(one.policy == STRICT for one in self._policies.values())
+        ends = bool(work.snapshot.ends) and any(p.policy != NONE for p in self._policies.values())
+        self._active = bool(self.book.holds or self._victims or strict or ends)
         self._full: dict[str, None] = {}
 
-    @property
-    def on(self) -> bool:
-        """Whether time plays any part in this session."""
-        return bool(self._policies or self.book.holds)
+    def minds(self, ask: Ask | SameAsk) -> bool:
+        """Whether time plays any part for the ask: where nothing has an end and nothing is
+        reserved, only work that has a limit brings time in."""
+        if self._active:
+            return True
+        whole = ask.like if isinstance(ask, SameAsk) else ask
+        return bool(whole.length_us and self._policies)
 
     def holds_for(self, ask: Ask) -> bool:
         """Whether something is reserved for the ask: it is looked at whatever its class does."""
@@ -70,6 +82,11 @@ class Backfill:
     def policy(self, ask: Ask) -> TimePolicy:
         """How the ask's queue treats what does not fit."""
         return self._policies.get(ask.queue) or self._policies.get("", OFF)
+
+    @property
+    def decided(self) -> list[Reserve | Eviction]:
+        """What it has come to: reservations, then who gives way."""
+        return [*self.reserves, *self.evictions]
 
     # -- before an ask is tried ------------------------------------------------------------------
     def refuses(self, ask: Ask) -> PendReason | None:
@@ -89,10 +106,16 @@ class Backfill:
 
     def prepare(self, ask: Ask) -> None:
         """Sets aside what the ask must leave alone."""
-        if not self.book.holds and not self._aside:
-            return
-        now_us, skip = self.book.now_us, self._own(ask)
-        until_us = self.starts.until_us(ask, now_us)
+        if self.book.holds or self._aside:
+            self._prepare(self.starts.until_us(ask, self.book.now_us), self._own(ask))
+
+    def prepare_to_resume(self) -> None:
+        """Sets aside what work must leave alone that goes on for as long as it likes."""
+        if self.book.holds or self._aside:
+            self._prepare(FOREVER_US, 0)
+
+    def _prepare(self, until_us: int, skip: int) -> None:
+        now_us = self.book.now_us
         numbers = tuple(hold.number for hold in self.book.in_way(now_us, until_us, skip))
         key = (numbers, self.book.revision)
         if key == self._key:
@@ -117,9 +140,9 @@ class Backfill:
     # -- what became of it -------------------------------------------------------------------------
     def placed(self, ask: Ask, placement: Placement) -> Placement:
         """The ask begins now: its reservation is used, and others may need its place later."""
-        if not self.on:
+        if not self.minds(ask):
             return placement
-        book = self.book
+        book, self._active = self.book, True
         book.release(self._own(ask))
         takings = book.takings_of(_shares(placement))
         end_us = self.starts.until_us(ask, book.now_us)
@@ -133,11 +156,14 @@ class Backfill:
 
     def blocked(self, ask: Ask, why: PendReason) -> int:
         """The ask waits: it may get, keep or move a reservation. Gives the steps that took."""
-        if not self.on or why.cure not in CURABLE:
+        if not self._active or why.cure not in CURABLE:
             return 0
         policy = self.policy(ask)
         self._blocked.setdefault(policy.scope, ask.label)
         own = self._mine.get(_holder(ask)) if self._mine else None
+        if self._victims and (own is None or own.kind == BACKFILL) and self._preempt(ask, own):
+            steps, self.preemption.steps = self.preemption.steps, 0
+            return steps
         if own is None and not self._deserves(ask, policy):
             return 0
         if own is None or own.kind == BACKFILL:
@@ -180,7 +206,9 @@ class Backfill:
             if start.at_us >= own.from_us - JITTER_US and self.starts.stands(ask, own):
                 return
             cause = self._cause(own, start)
-        number = own.number if own is not None else -1 - len(self.reserves)
+        number = -1 - len(self.reserves) - len(self.evictions)
+        if own is not None:
+            number = own.number
         group, job = _holder(ask)
         hold = Hold(
             number=number, group=group, job=job, who=ask.label, queue=ask.queue,
@@ -213,6 +241,40 @@ class Backfill:
         if others:
             return f"reserved for {others[0].who}"
         return "what it was to use is in use by work without a known end"
+
+    # -- who gives way -----------------------------------------------------------------------------
+    def _preempt(self, ask: Ask, own: Hold | None) -> bool:
+        """Whether work of queues that give way to the ask's does; then its place is kept."""
+        preempting = self._work.snapshot.preempting
+        over = preempting.over.get(ask.queue, ())
+        candidates = [one for one in self._victims.values() if one.queue in over]
+        if not candidates or len(self.evictions) >= EVICTIONS_MAX:
+            return False
+        self._lift()
+        at_us = self.book.now_us + preempting.takes_us
+        skip = own.number if own is not None else 0
+        way = self.preemption.way(ask, candidates, at_us, skip)
+        if way is None:
+            return False
+        self.book.release(skip)
+        for one in way.victims:
+            del self._victims[one.group, one.job]
+            self.book.will_end(at_us, one.who, self.book.takings_of(one.shares))
+        group, job = _holder(ask)
+        hold = Hold(
+            number=-1 - len(self.reserves) - len(self.evictions), kind=PREEMPT, group=group,
+            job=job, who=ask.label, queue=ask.queue, from_us=at_us,
+            end_us=self.starts.until_us(ask, at_us), shares=way.shares,
+        )  # fmt: skip
+        self.book.reserve(hold)
+        self._mine[group, job] = hold
+        self.evictions.append(
+            Eviction(
+                group=group, job=job, from_us=at_us, end_us=hold.end_us, shares=way.shares,
+                victims=tuple((one.group, one.job, one.attempt) for one in way.victims),
+            )
+        )  # fmt: skip
+        return True
 
     # -- why ---------------------------------------------------------------------------------------
     def reason_for(self, ask: Ask) -> PendReason | None:

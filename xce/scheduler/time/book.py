@@ -214,24 +214,35 @@ class Book:
         times.update(hold.end_us for hold in self.holds.values() if hold.end_us < FOREVER_US)
         return sorted(at for at in times if self.now_us < at < FOREVER_US)
 
-    def later(self, at_us: int, until_us: int, skip: int = 0, *, alone: bool = False) -> Snapshot:
-        """The snapshot at a later moment, for a use until `until_us`: all that ends is free, what
-        is reserved is left alone (unless `alone`). Nothing of the ledger may be set aside."""
+    def later(
+        self,
+        at_us: int,
+        until_us: int,
+        skip: int = 0,
+        *,
+        alone: bool = False,
+        without: Sequence[Taking] = (),
+    ) -> Snapshot:
+        """The snapshot at a later moment, for a use until `until_us`: all that ends is free, and
+        so is what gives way (`without`); what is reserved is left alone (unless `alone`). Nothing
+        of the ledger may be set aside."""
         ledger, base = self._work.ledger, self._work.snapshot
         count = bisect_left(self.ends, at_us + 1, key=lambda end: end.at_us)
         kept = Kept({}, {}, {}) if alone else self.kept(at_us, until_us, skip)
         free = {name: self._column(name, count) for name in base.free}
+        for (name, where), amount in self._amounts(without):
+            free[name][_rows_of(base, name, where)] += amount
         for (name, where), amount in kept.amounts.items():
             rows = _rows_of(base, name, where)
             free[name][rows] = np.maximum(0, free[name][rows] - amount)
         masks = {type_: list(row) for type_, row in ledger.masks.items()}
         ports: dict[int, set[int]] = {}
-        for end in self.ends[:count]:
-            for taking in end.takings:
-                for type_, bits in taking.bits:
-                    masks[type_][taking.host] |= bits
-                if taking.ports:
-                    ports.setdefault(taking.host, set()).update(taking.ports)
+        given = [taking for end in self.ends[:count] for taking in end.takings]
+        for taking in (*given, *without):
+            for type_, bits in taking.bits:
+                masks[type_][taking.host] |= bits
+            if taking.ports:
+                ports.setdefault(taking.host, set()).update(taking.ports)
         for (type_, host), bits in kept.bits.items():
             masks[type_][host] &= ~bits
         return structs.replace(

@@ -3,6 +3,8 @@
 All are plain values of the snapshot. Times are absolute; FOREVER_US stands for "nobody knows".
 """
 
+from collections.abc import Mapping
+
 from msgspec import Struct
 
 from xce.model.placing import Holding, Share
@@ -69,6 +71,43 @@ class Reserve(Struct, frozen=True, gc=False, kw_only=True):
     shares: tuple[Share, ...]
     cause: str = ""
     before_us: int = 0
+
+
+class Victim(Struct, frozen=True, gc=False, kw_only=True):
+    """Running work that may have to give way: a whole gang or a plain job. `shares` is what is
+    free when it did; `priority` that of its queue, `since_us` when it was let go."""
+
+    group: int = 0
+    job: int = 0
+    who: str
+    queue: str
+    priority: int
+    since_us: int
+    attempt: int
+    shares: tuple[Share, ...]
+
+
+class Eviction(Struct, frozen=True, gc=False, kw_only=True):
+    """Work that gives way to what waits: `victims` are (group, job, attempt or start). What the
+    waiting work will be granted (`shares`) is kept for it from `from_us` on."""
+
+    group: int = 0
+    job: int = 0
+    victims: tuple[tuple[int, int, int], ...]
+    from_us: int
+    end_us: int = FOREVER_US
+    shares: tuple[Share, ...]
+
+
+class Preempting(Struct, frozen=True, gc=False, kw_only=True):
+    """Who may preempt whom: by queue, the queues that give way to it; who could (`victims`), and
+    how long it takes until what they had is free (`takes_us`). `again_us` is when somebody who
+    began too late to give way now may; 0 is never."""
+
+    over: Mapping[str, tuple[str, ...]] = {}
+    victims: tuple[Victim, ...] = ()
+    takes_us: int = 0
+    again_us: int = 0
 
 
 def share_of(holding: Holding) -> Share:

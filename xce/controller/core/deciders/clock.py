@@ -17,6 +17,7 @@ from xce.controller.core.life.starts import (
     missing_of,
     wave_of_roles,
 )
+from xce.controller.core.time.giving_way import stop_due
 from xce.controller.core.time.reservations import reservation_due
 from xce.model.config import SECOND_US
 from xce.model.ids import group_text, job_index, job_number, job_text
@@ -40,6 +41,7 @@ def timer_due(draft: Draft, command: c.TimerDue) -> c.Rejection | Answer:
         "placement": _placement,
         "limit": _limit,
         "reservation_end": reservation_due,
+        "preempt_stop": stop_due,
         "retire_job": _retire_job,
         "retire_array": _retire_elements,
         "retire_group": _retire_group,

@@ -18,6 +18,7 @@ from xce.controller.core.life.draft import Draft
 from xce.controller.core.life.leases import keeps_lease, take_lease
 from xce.controller.core.life.starts import let_pass, wave_of_roles
 from xce.controller.core.resources.pools import Pools, pooled_holding, pooled_share
+from xce.controller.core.time.giving_way import write_evictions
 from xce.controller.core.time.reservations import write_reserves
 from xce.model.config import Config
 from xce.model.group import GroupSpec
@@ -51,7 +52,7 @@ def commit_plan(draft: Draft, command: c.CommitPlan) -> c.Rejection | Answer:
         else:
             stale.append(_label(placement))
     if not accepted:
-        reserved = write_reserves(draft, command.session, command.reserves)
+        reserved = _write_time(draft, command)
         return {"planned": 0, "stale": stale, "reserved": reserved}, {}
     numbers = Numbers(state)
     if is_short(state, accepted):
@@ -63,8 +64,14 @@ def commit_plan(draft: Draft, command: c.CommitPlan) -> c.Rejection | Answer:
         single_out(draft, (placement.job for placement in accepted))
         for group in planned:
             _begin(draft, group)
-    reserved = write_reserves(draft, command.session, command.reserves)
+    reserved = _write_time(draft, command)
     return {"planned": len(planned), "stale": stale, "reserved": reserved}, {}
+
+
+def _write_time(draft: Draft, command: c.CommitPlan) -> int:
+    """What the plan reserves, and who gives way; gives the number of records."""
+    written = write_reserves(draft, command.session, command.reserves)
+    return written + write_evictions(draft, command.session, command.config_lsn, command.evictions)
 
 
 def _facts(command: c.CommitPlan, groups: Sequence[PlannedGroup]) -> Planned:

@@ -276,6 +276,26 @@ def _job_group(state: State, record: r.Record, body: r.JobGroupChanged) -> None:
         _put(state, "job_group", body.path, made)
 
 
+def _preempted(state: State, record: r.Record, body: r.Preempted) -> None:
+    made = Reservation(
+        number=body.reservation,
+        kind="preempt",
+        group=body.group,
+        job=body.job,
+        from_us=body.from_us,
+        until_us=body.until_us,
+        end_us=body.end_us,
+        shares=body.shares,
+        set_us=record.at_us,
+        lsn=record.lsn,
+        victims=tuple(key for one in body.victims for key in one.jobs),
+        stop_us=body.stop_us,
+    )
+    count_up(state, "reservation", body.reservation)
+    count_up(state, "session", body.session)
+    _put(state, "reservation", body.reservation, made)
+
+
 _CREATE: dict[str, Callable[[State, r.Record, Any], None]] = {
     "LeaderStarted": _leader,
     "ConfigLoaded": _config,
@@ -286,4 +306,5 @@ _CREATE: dict[str, Callable[[State, r.Record, Any], None]] = {
     "HostRegistered": _host,
     "Tick": _tick,
     "ReservationSet": _reservation,
+    "Preempted": _preempted,
 }

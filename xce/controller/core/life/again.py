@@ -60,7 +60,8 @@ def setting(state: State, job: Job, name: str, unset: T) -> T:
 
 
 def _asked(job: Job) -> Again | None:
-    return Again("requeued by request") if job.requeue else None
+    told = job.last_failure if job.last_failure.startswith("preempted") else ""
+    return Again(told or "requeued by request") if job.requeue else None
 
 
 def _by_exit(state: State, job: Job) -> Again | None:

@@ -11,9 +11,10 @@ nobody knows when; what it lent is not its own to end.
 from collections.abc import Iterator, Sequence
 
 from xce.controller.core.fold.state import State
-from xce.controller.core.resources.lending import held
+from xce.controller.core.resources.lending import held, released
 from xce.controller.core.time.watch import length_us
 from xce.model.config import SECOND_US
+from xce.model.config.backfill import SUSPEND
 from xce.model.ids import group_text, job_text
 from xce.model.job import Job
 from xce.scheduler.time.terms import FOREVER_US, Ending, share_of
@@ -36,11 +37,16 @@ def endings(state: State, now_us: int) -> tuple[Ending, ...]:
     """All endings that can be expected, by job; behind them those of claims of several jobs."""
     found: list[Ending] = []
     shared: dict[int, int] = {}
-    for key in sorted(state.index.limited):
+    gone = _giving_way(state)
+    for key in sorted({*state.index.limited, *gone}):
         job = state.jobs[key]
         at_us = end_us(state, job, now_us)
         allocation = state.allocations.get(job.allocation)
         shares = list(held(allocation)) if allocation is not None else []
+        if key in gone:
+            at_us = min(at_us, max(gone[key], now_us + SECOND_US))
+            if state.config.preemption.action == SUSPEND and allocation is not None:
+                shares = [] if allocation.lent else list(released(state, allocation))
         start = state.starts.get(job.start)
         for number in start.claims if start is not None else ():
             claim = state.claims[number]
@@ -52,6 +58,19 @@ def endings(state: State, now_us: int) -> tuple[Ending, ...]:
             found.append(Ending(end_us=at_us, who=_who(job), shares=tuple(shares)))
     found.extend(_of_claims(state, shared, now_us))
     return tuple(found)
+
+
+def _giving_way(state: State) -> dict[int, int]:
+    """Jobs that were told to give way and have not yet, and when they are expected to have."""
+    found: dict[int, int] = {}
+    for one in state.tables["reservation"].values():
+        found |= {key: one.from_us for key in one.victims if _gives_way(state, key, one.set_us)}
+    return found
+
+
+def _gives_way(state: State, key: int, since_us: int) -> bool:
+    job = state.jobs.get(key)
+    return job is not None and 0 < job.started_us <= since_us and bool(job.allocation)
 
 
 def _of_claims(state: State, shared: dict[int, int], now_us: int) -> Iterator[Ending]:

@@ -16,7 +16,7 @@ from xce.model.records import ReservationEnded, ReservationSet
 from xce.model.waiting.reservation import Reservation
 from xce.scheduler.time.terms import BACKFILL, Hold, Reserve
 
-USED, UNUSED, LATE, REMOVED = "used", "holder_gone", "deadline", "removed"
+USED, UNUSED, LATE, REMOVED, MOVED = "used", "holder_gone", "deadline", "removed", "preempts"
 
 
 def reservations(state: State) -> dict[int, Reservation]:

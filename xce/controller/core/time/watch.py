@@ -50,4 +50,6 @@ def note_reservation(
             index.timer(new.from_us + SLACK_US, "reservation", key)
         if old is None or old.until_us != new.until_us:
             index.timer(new.until_us, "reservation_end", key)
+    if new is not None and new.stop_us and (old is None or old.stop_us != new.stop_us):
+        index.timer(new.stop_us, "preempt_stop", key)
     index.freed += old is not None
