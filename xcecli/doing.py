@@ -26,7 +26,7 @@ _GIVEN = (
     "name", "tasks", "queue", "application", "priority", "stdin", "stdout", "stderr", "held",
     "run_limit_us", "run_estimate_us", "project", "description", "rerunnable", "requeue_exits",
     "stop_after",
-    "after", "end_if_impossible",
+    "after", "end_if_impossible", "job_group",
 )  # fmt: skip
 
 
@@ -222,9 +222,32 @@ def hosts_text(hosts: list[dict[str, Any]]) -> str:
 
 def kill(values: dict[str, Any], words: list[str]) -> int:
     """End jobs and gangs."""
-    if not words:
+    if values.get("job_group"):
+        words = jobs_of_group(values, words)
+    elif not words:
         raise Failure("which job? give one or more ids", say.USAGE, "xcecli kill 12")
     return ask_each(values, words, "kill", "is being terminated")
+
+
+def jobs_of_group(values: dict[str, Any], words: list[str]) -> list[str]:
+    """Your jobs of a job group and of those below it that have not ended; of those the ones that
+    are named, where some are (0 names all)."""
+    path, found, cursor = str(values["job_group"]), [], ""
+    place = place_of(values)
+    while True:
+        query = f"group={quoted(path)}&user={os.getuid()}&limit=1000{cursor}"
+        status, told = call(place, "GET", f"/v1/jobs?{query}")
+        if status >= 300:
+            raise say.failure_of(status, told)
+        found += [item["id"] for item in told["items"]]
+        if told["next"] is None:
+            break
+        cursor = f"&cursor={quoted(str(told['next']))}"
+    wanted = [word for word in words if word != "0"]
+    chosen = [one for one in found if not wanted or one in wanted or one.split("[")[0] in wanted]
+    if not chosen:
+        raise Failure(f"No job of yours in job group <{path}>", say.NOT_FOUND)
+    return chosen
 
 
 def ask_each(

@@ -100,7 +100,11 @@ def _asked(told: dict[str, Any]) -> list[str]:
     """What was asked for beside the place: project, limits and times."""
     found = [
         f"{text} <{told[field]}>"
-        for field, text in (("project", "Project"), ("description", "Job Description"))
+        for field, text in (
+            ("job_group", "Job Group"),
+            ("project", "Project"),
+            ("description", "Job Description"),
+        )
         if told.get(field)
     ]
     if told.get("rerunnable"):

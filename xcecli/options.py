@@ -70,6 +70,7 @@ SUBMIT = Command(
         Option("-e --error", "stderr", "text", "FILE", "errors [they join the output]"),
         Option("-i --input", "stdin", "text", "FILE", "input [nothing]"),
         Option("-w --after", "after", "apart", "EXPR", "wait for jobs: 'done(12) && exit(prep)'"),
+        Option("-g --job-group", "job_group", "text", "PATH", "job group: /nightly/build"),
         Option(
             "-ti --end-if-impossible",
             "end_if_impossible",
@@ -121,7 +122,7 @@ JOBS = Command(
         Option(
             "-J --name", "name", "text", "NAME", "only of this name; * and ? stand for anything"
         ),
-        Option("-g --group", "group", "text", "GROUP", "only members of this gang"),
+        Option("-g --group", "group", "text", "GROUP", "only of this gang (g7) or job group (/a)"),
         Option("--limit", "limit", "int", "N", "show no more than N [200]"),
         Option("-l --long", "long", "flag", "", "everything of each, and why it waits"),
         Option("-w --wide", "wide", "flag", "", "short for --format wide"),
@@ -140,10 +141,14 @@ JOBS = Command(
 
 KILL = Command(
     "End jobs or gangs. A member's end by hand ends its gang.",
-    "JOB...",
-    (_JSON,),
+    "[JOB]...",
+    (
+        Option("-g --job-group", "job_group", "text", "PATH", "your jobs of this job group"),
+        _JSON,
+    ),
     """\
   xcecli kill 12
+  xcecli kill -g /nightly
   xcecli kill 12 13 g7""",
 )
 

@@ -16,6 +16,7 @@ from xcecli.commands.changes import requeue
 from xcecli.commands.checks import array, dependency, resreq, script
 from xcecli.commands.cluster import applications, claim, hosts, instances, queues
 from xcecli.commands.groups import group
+from xcecli.commands.job_groups import jobgroup
 from xcecli.commands.jobs import explain, history, job, logs, resume, suspend, wait
 from xcecli.commands.resources import resources
 from xcecli.commands.shape import CONTEXT, Family, epilog
@@ -113,6 +114,7 @@ for _command in (
     explain,
     history,
     group,
+    jobgroup,
     claim,
     hosts,
     queues,

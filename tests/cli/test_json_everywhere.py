@@ -44,6 +44,10 @@ LINES = {
     "group wait": ["2"],
     "group explain": ["g1"],
     "group history": ["g1"],
+    "jobgroup show": ["/a"],
+    "jobgroup add": ["/a/b"],
+    "jobgroup modify": ["-L", "3", "/a"],
+    "jobgroup remove": ["/a"],
     "claim list": [],
     "claim show": ["c1"],
     "resources list": [],
@@ -78,6 +82,7 @@ def work(live: Live, xcecli: Cli, tmp_path: Path) -> None:
     (tmp_path / "xce-2.out").write_bytes(b"caf\xc3\xa9 \xff\n")
     xcecli("group", "submit", "m.yaml")
     xcecli("resources", "add", "fluent")
+    xcecli("jobgroup", "add", "/a")
 
 
 def test_the_table_has_every_command() -> None:

@@ -27,6 +27,7 @@ from xce.api.routes.conditions import ConditionRoutes
 from xce.api.routes.groups import GroupRoutes
 from xce.api.routes.health import HealthRoutes
 from xce.api.routes.histories import EventRoutes
+from xce.api.routes.job_groups import JobGroupRoutes
 from xce.api.routes.jobs import JobRoutes
 from xce.api.routes.operators import OperatorRoutes
 from xce.api.routes.resources import ResourceRoutes
@@ -48,6 +49,7 @@ def make_app(engine: Engine, doors: Doors) -> ASGIApp:
         ArrayRoutes(engine).router(),
         GroupRoutes(engine).router(),
         ConditionRoutes(engine).router(),
+        JobGroupRoutes(engine).router(),
         ClusterRoutes(engine).router(),
         OperatorRoutes(engine).router(),
         ResourceRoutes(engine).router(),

@@ -103,6 +103,7 @@ def submit_job(http: HttpRequest, body: bytes, part: str = "") -> SubmitJob:
         description=asked.description,
         stop_after_us=duration_us(asked.stop_after, "stop_after"),
         end_if_impossible=asked.end_if_impossible,
+        job_group=asked.job_group,
         rerunnable=asked.rerunnable,
         requeue_exits=asked.requeue_exits,
     )

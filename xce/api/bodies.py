@@ -53,6 +53,7 @@ class JobRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     stop_after: str = ""
     after: str = ""
     end_if_impossible: bool = False
+    job_group: str = ""
     rerunnable: bool | None = None
     requeue_exits: str = ""
 

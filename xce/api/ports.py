@@ -25,6 +25,7 @@ from xce.model.job import Job, Spec
 from xce.model.records import Record
 from xce.model.start import Allocation, Attachment, Claim, Launch, Start
 from xce.model.waiting.array import Array
+from xce.model.waiting.job_group import JobGroup
 from xce.scheduler.reasons import PendReason
 
 
@@ -56,6 +57,10 @@ class StateView(Protocol):
     @property
     def jobs(self) -> dict[int, Job]:
         """By key."""
+
+    @property
+    def job_groups(self) -> dict[str, JobGroup]:
+        """Those that were made, by path."""
 
     @property
     def arrays(self) -> dict[int, Array]:

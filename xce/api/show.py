@@ -89,6 +89,7 @@ class Shown:
             "run_estimate_us": spec.run_estimate_us or None,
             "begin_us": spec.begin_us or None,
             "terminate_us": spec.terminate_us or None,
+            "job_group": spec.job_group or None,
             "dependency": told_of(self.state, job),
             "run": spec.run,
             "attempt": job.attempt,

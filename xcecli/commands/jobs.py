@@ -19,6 +19,7 @@ from xcecli.doing import (
     code_of,
     format_of,
     hosts_text,
+    jobs_of_group,
     named,
     place_of,
 )
@@ -106,25 +107,36 @@ def wait(
 
 
 @command("suspend", "  xcecli suspend 12\n  xcecli suspend 12 13\n  xcecli suspend g7")
-@click.argument("names", nargs=-1, required=True, metavar="JOB...")
-def suspend(values: dict[str, Any], names: tuple[str, ...]) -> int:
+@click.argument("names", nargs=-1, metavar="[JOB]...")
+@click.option("-g", "--job-group", metavar="PATH", help="your jobs of this job group")
+def suspend(values: dict[str, Any], names: tuple[str, ...], job_group: str | None) -> int:
     """Stop running jobs or gangs, and keep pending ones from being started.
 
     Once its hosts have frozen it, others may have its slots and whatever else its resource types
     release; it keeps its memory. A gang is suspended whole.
     """
-    return ask_each(values, list(names), "suspend", "is being stopped")
+    return ask_each(values, _named(values, names, job_group), "suspend", "is being stopped")
 
 
 @command("resume", "  xcecli resume 12\n  xcecli resume 12 13\n  xcecli resume g7")
-@click.argument("names", nargs=-1, required=True, metavar="JOB...")
-def resume(values: dict[str, Any], names: tuple[str, ...]) -> int:
+@click.argument("names", nargs=-1, metavar="[JOB]...")
+@click.option("-g", "--job-group", metavar="PATH", help="your jobs of this job group")
+def resume(values: dict[str, Any], names: tuple[str, ...], job_group: str | None) -> int:
     """Let suspended jobs or gangs go on, and those submitted with -H be started.
 
     What was lent meanwhile is given back first, on the same hosts; `xcecli explain` says what a
     job waits for until then.
     """
-    return ask_each(values, list(names), "resume", "is being resumed")
+    return ask_each(values, _named(values, names, job_group), "resume", "is being resumed")
+
+
+def _named(values: dict[str, Any], names: tuple[str, ...], job_group: str | None) -> list[str]:
+    """The jobs that a line is about."""
+    if job_group is not None:
+        return jobs_of_group({**values, "job_group": job_group}, list(names))
+    if not names:
+        raise Failure("which job? give one or more ids", say.USAGE)
+    return list(names)
 
 
 # -- logs ---------------------------------------------------------------------------------------

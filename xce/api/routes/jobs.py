@@ -22,7 +22,7 @@ from xce.api.asks import (
     unknown,
 )
 from xce.api.bodies import JobRequest
-from xce.api.ports import Engine
+from xce.api.ports import Engine, StateView
 from xce.api.problem import Problem, refused
 from xce.api.routes.arrays import (
     array_body,
@@ -38,6 +38,8 @@ from xce.controller.core.arrays.elements import found_job, jobs_of_array
 from xce.controller.core.commands import Kill, Rejection, Resume, Suspend
 from xce.model.ids import group_text, job_index, job_number, job_text, parse_job
 from xce.model.job import Job
+from xce.model.waiting.array import Array
+from xce.model.waiting.job_group import is_below
 
 LINES_MAX = 10_000
 _AT_ONCE = 1_000
@@ -122,7 +124,7 @@ class JobRoutes:
         def fits(job: Job) -> bool:
             if not (stats or all_ or not ended(job)) or not is_asked(job, name, user, queue):
                 return False
-            if group and (not job.group or group_text(job.group) != group):
+            if group and not _is_in(state, job, group):
                 return False
             return not stats or shown.stat(job) in stats
 
@@ -262,3 +264,11 @@ class JobRoutes:
             raise unknown(job_text(key))
         job, spec = found
         return {**Shown(self._engine.state).job(job, spec), "retired": True}
+
+
+def _is_in(state: StateView, one: Job | Array, group: str) -> bool:
+    """Whether it is a member of a gang (`g7`), or in a job group (`/a`) or one below it."""
+    if group.startswith("/"):
+        own = state.specs[one.spec].job_group
+        return bool(own) and is_below(own, group)
+    return isinstance(one, Job) and bool(one.group) and group_text(one.group) == group

@@ -111,12 +111,12 @@ _HONOURED = (
     _honoured("-Q", Value.EXITS, "requeue_exits", "exit values that requeue"),
     _honoured("-Jd", Value.TEXT, "description", "description"),
     _honoured("-w", Value.DEPENDENCY, "after", "dependency on other jobs"),
+    _honoured("-g", Value.TEXT, "job_group", "job group"),
     _honoured("-ti", Value.FLAG, "end_if_impossible", "end as an orphan"),
 )
 
 _KEPT = """
 -G              text       user group
--g              text       job group
 -sla            text       service class
 -Lp             text       licence project
 -ul             flag       user limits of the shell

@@ -7,10 +7,12 @@ from xce.model.waiting.job_group import lineage
 STARTED = frozenset({"STARTING", "RUNNING", "ENDING"})
 """States of jobs that count toward the limits of their groups."""
 
+USUSP, SSUSP = "USUSP", "SSUSP"
+
 
 class GroupCounts:
-    """`own`: by group, how many of its own jobs are in each state. `started`: how many have
-    started in a group and in all groups below it."""
+    """`own`: by group, how many of its own jobs are in each state, or suspended. `started`: how
+    many have started in a group and in all groups below it."""
 
     def __init__(self) -> None:
         self.own: dict[str, dict[str, int]] = {}
@@ -24,11 +26,9 @@ class GroupCounts:
 
     def job(self, path: str, old: Job | None, new: Job | None) -> None:
         """A job of this group came, moved or went."""
-        before = old.state if old is not None else ""
-        after = new.state if new is not None else ""
-        if before != after:
-            self._count(path, before, -1)
-            self._count(path, after, 1)
+        for one, by in ((old, -1), (new, 1)):
+            if one is not None:
+                self._count(path, _bucket(one), by, started=one.state in STARTED)
 
     def array(self, path: str, old: Array | None, new: Array | None) -> None:
         """Elements that are no jobs of their own moved."""
@@ -38,15 +38,21 @@ class GroupCounts:
                 now = new.tally[place] if new is not None else 0
                 self._count(path, STATE_OF[letter], now - was)
 
-    def _count(self, path: str, state: str, by: int) -> None:
-        if not state or not by:
+    def _count(self, path: str, bucket: str, by: int, *, started: bool = False) -> None:
+        if not by:
             return
-        _add(self.own.setdefault(path, {}), state, by)
+        _add(self.own.setdefault(path, {}), bucket, by)
         if not self.own[path]:
             del self.own[path]
-        if state in STARTED:
-            for one in lineage(path):
-                _add(self.started, one, by)
+        for one in lineage(path) if started else ():
+            _add(self.started, one, by)
+
+
+def _bucket(job: Job) -> str:
+    """What a job is counted as: its state, or that it is suspended and by whom."""
+    if job.suspension == "ACTIVE" or job.state not in STARTED:
+        return job.state
+    return SSUSP if job.suspended_by == "system" else USUSP
 
 
 def _add(counts: dict[str, int], name: str, by: int) -> None:
