@@ -145,7 +145,8 @@ def test_a_cluster_without_hosts_says_so():
 
 def test_an_inactive_queue_blocks_its_classes():
     snapshot = idle_snapshot(dgx(), [job(1, queue="night"), job(2)])
-    snapshot = structs.replace(snapshot, inactive_queues=("night",))
+    shut = reason(Code.QUEUE_INACTIVE, where="night")
+    snapshot = structs.replace(snapshot, shut_queues={"night": shut})
     plan = run_session(snapshot)
     assert [p.job for p in plan.placements] == [2]
     assert plan.reasons[0].reason.text() == "queue night is inactive"

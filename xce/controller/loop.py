@@ -26,7 +26,7 @@ from xce.controller.core.commands import (
 from xce.controller.core.fold.state import State
 from xce.controller.cuts import Cutter
 from xce.controller.hosts import Hosts
-from xce.controller.observing import Observing
+from xce.controller.observing import Observing, turned
 from xce.controller.sessions import Sessions
 from xce.controller.step import Answer as Decided
 from xce.controller.step import Step, decide_all
@@ -311,7 +311,7 @@ class Controller:
             self._silence_us = now_us
             joining = {one.host for one in commands if isinstance(one, RegisterHost)}
             commands += self.hosts.silent(now_us, joining)
-            commands += self._observing.due(now_us)
+            commands += [*self._observing.due(now_us), *turned(self.state, now_us)]
         due_us = self.state.index.timers.next_due_us()
         if not commands and not (due_us is not None and due_us <= now_us):
             if self._cutter.under_way:

@@ -5,18 +5,24 @@ through the tick that decide writes. A tick is due every `tick_interval_us` wher
 reported values, or where the state still holds some. Every sample tells, for each column, the
 newest value or that it is not known: a value older than its type's time-to-live is not, and
 nothing that was heard before this leader began is.
+
+Decisions know no time of day either: what windows of queues differ from what the state says of them
+is told as commands (`turned`).
 """
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
-from xce.controller.core.commands import Sample, TakeTick
+from xce.controller.core.commands import Sample, TakeTick, TurnWindow
 from xce.controller.core.fold.state import State
+from xce.controller.core.queueing.queues import queue_state
 from xce.controller.core.resources.observed import is_reported, named_columns
 from xce.controller.core.resources.pools import name_of, pools_of
 from xce.dispatch.observe import Value, read_value
 from xce.dispatch.protocol import Poll
 from xce.model.actor import CONTROLLER
 from xce.model.config import PoolConfig
+from xce.model.config.windows import is_open
 from xce.model.resources import ALIASES, ResourceType, site_types
 
 NAMES_MAX = 256
@@ -86,3 +92,29 @@ class Observing:
     def _fresh(self, host: str, type_: ResourceType, now_us: int) -> Value | None:
         value, at_us = self._heard.get(host, {}).get(type_.name, (None, 0))
         return None if type_.ttl_us and now_us - at_us > type_.ttl_us else value
+
+
+# -- the time of day ------------------------------------------------------------------------------
+
+
+def minute_of_week(now_us: int) -> int:
+    """Minutes since Sunday began, in the machine's own time."""
+    local = datetime.fromtimestamp(now_us // 1_000_000, UTC).astimezone()
+    return (local.isoweekday() % 7 * 24 + local.hour) * 60 + local.minute
+
+
+def turned(state: State, now_us: int) -> Iterator[TurnWindow]:
+    """The windows that are not as the state has them."""
+    queues = [one for one in state.config.queues if one.dispatch_window or one.run_window]
+    if not queues:
+        return
+    minute = minute_of_week(now_us)
+    for queue in queues:
+        now = queue_state(state, queue.name)
+        for window, windows, seen in (
+            ("dispatches", queue.dispatch_window, now.dispatches),
+            ("runs", queue.run_window, now.runs),
+        ):
+            opened = is_open(windows, minute)
+            if windows and seen != int(opened):
+                yield TurnWindow(actor=CONTROLLER, queue=queue.name, window=window, open=opened)

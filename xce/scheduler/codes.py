@@ -31,6 +31,7 @@ class Code(StrEnum):
     """Every pend reason that a session gives."""
 
     QUEUE_INACTIVE = "queue_inactive"
+    QUEUE_WINDOW = "queue_window"
     ARRAY_LIMIT = "array_limit"
     UNSUPPORTED = "unsupported"
     BAD_SELECT = "bad_select"
@@ -89,7 +90,13 @@ TABLE: Mapping[Code, CodeText] = MappingProxyType(
             Scope.QUEUE,
             Cure.ON_CHANGE,
             "The queue takes submissions but dispatches nothing.",
-            "queue {where} is inactive",
+            "queue {where} is inactive{detail}",
+        ),
+        Code.QUEUE_WINDOW: _row(
+            Scope.QUEUE,
+            Cure.ON_CHANGE,
+            "The queue gives out work, or lets it run, at certain times only.",
+            "queue {where} is outside its {what} window {detail}",
         ),
         Code.ARRAY_LIMIT: _row(
             Scope.JOB,

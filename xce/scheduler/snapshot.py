@@ -320,7 +320,7 @@ class Snapshot(Struct, frozen=True, gc=False, kw_only=True):
     versions: tuple[int, ...]
     pending: tuple[Ask | SameAsk, ...] = ()
     resumes: tuple[ResumeAsk, ...] = ()
-    inactive_queues: tuple[str, ...] = ()
+    shut_queues: Mapping[str, PendReason] = {}
     types: Mapping[str, ResourceType] = BUILT_IN
     seed: int = 0
     search_bound: int = 4000

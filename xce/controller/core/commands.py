@@ -164,6 +164,25 @@ class LoadConfig(Struct, frozen=True, gc=False, kw_only=True):
     digest: str
 
 
+class ChangeQueue(Struct, frozen=True, gc=False, kw_only=True):
+    """Open, close, activate or inactivate a queue; `why` is for people."""
+
+    actor: Actor
+    queue: str
+    event: str
+    why: str = ""
+    request: Request = Request()
+
+
+class TurnWindow(Struct, frozen=True, gc=False, kw_only=True):
+    """A queue's window (`dispatches` or `runs`) is open, or shut, from now on."""
+
+    actor: Actor
+    queue: str
+    window: str
+    open: bool
+
+
 class RegisterHost(Struct, frozen=True, gc=False, kw_only=True):
     """A host (re)joins with what it is.
 
@@ -349,6 +368,8 @@ Command = (
     | Suspend
     | Resume
     | LoadConfig
+    | ChangeQueue
+    | TurnWindow
     | RegisterHost
     | TakeReport
     | HostEvent

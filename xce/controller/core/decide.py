@@ -12,6 +12,7 @@ from msgspec import Struct
 from xce.controller.core import commands as c
 from xce.controller.core.deciders.asked.arrays import limit_array
 from xce.controller.core.deciders.asked.kill import kill
+from xce.controller.core.deciders.asked.queues import change_queue, turn_window
 from xce.controller.core.deciders.asked.requeue import requeue_job
 from xce.controller.core.deciders.asked.submit import submit_group, submit_job
 from xce.controller.core.deciders.asked.suspend import resume_work, suspend_work
@@ -53,6 +54,8 @@ _DECIDERS = {
     c.Suspend: suspend_work,
     c.Resume: resume_work,
     c.LoadConfig: load_config,
+    c.ChangeQueue: change_queue,
+    c.TurnWindow: turn_window,
     c.RegisterHost: register_host,
     c.TakeReport: take_report,
     c.HostEvent: host_event,
@@ -73,7 +76,7 @@ _DECIDERS = {
 
 _INTERNAL = (
     c.TimerDue, c.CommitPlan, c.CommitResumes, c.EndSession, c.NoteCut, c.StartLeading,
-    c.LeasesOver, c.HostFenced,
+    c.LeasesOver, c.HostFenced, c.TurnWindow,
 )  # fmt: skip
 
 

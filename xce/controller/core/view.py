@@ -18,6 +18,7 @@ from xce.controller.core.job_groups.limits import rooms
 from xce.controller.core.life.suspending import hosts_of
 from xce.controller.core.queueing import fairness
 from xce.controller.core.queueing.bounds import Bounds
+from xce.controller.core.queueing.queues import why_not
 from xce.controller.core.resources.lending import exclusive_use, lent, owed
 from xce.controller.core.resources.pools import free_of, pools_of, total_of
 from xce.controller.core.time.ends import endings
@@ -130,7 +131,7 @@ class Viewer:
             versions=tuple(state.index.version.get(name, 0) for name in table.names),
             pending=asks,
             resumes=resumes,
-            inactive_queues=self._inactive(asks),
+            shut_queues=self._shut(asks),
             types=site_types(state.config.types),
             seed=session,
             known=reasons,
@@ -155,10 +156,11 @@ class Viewer:
             "preempting": preempting(state, now_us),
         }
 
-    def _inactive(self, asks: tuple[Ask, ...]) -> tuple[str, ...]:
-        """Queues that dispatch nothing: inactive ones, and those that the configuration lost."""
-        known = {queue.name for queue in self._state.config.queues if queue.active}
-        return tuple(sorted({ask.queue for ask in asks} - known))
+    def _shut(self, asks: Sequence[Ask]) -> dict[str, PendReason]:
+        """Queues that give out nothing now, and why."""
+        names = sorted({ask.queue for ask in asks})
+        found = ((name, why_not(self._state, name)) for name in names)
+        return {name: why for name, why in found if why is not None}
 
     def _standing(self, host: Host) -> str:
         if host.liveness == "UP" and host.reconciled_epoch != self._state.epoch:

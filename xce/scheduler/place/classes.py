@@ -175,8 +175,8 @@ def is_serial(ask: Ask, terms: Sequence[Term]) -> bool:
 
 def refused(snapshot: Snapshot, ask: Ask, choice: Choice) -> PendReason | None:
     """What keeps an ask from being tried, however the hosts are."""
-    if ask.queue in snapshot.inactive_queues:
-        return reason(Code.QUEUE_INACTIVE, where=ask.queue)
+    if ask.queue in snapshot.shut_queues:
+        return snapshot.shut_queues[ask.queue]
     requests = [ask.topology, *(role.topology for role in ask.roles)]
     if any(request.segment for request in requests):
         return reason(Code.UNSUPPORTED, detail="topology.segment")

@@ -21,6 +21,7 @@ from xce.model.ids import instance_key, job_key
 from xce.model.job import Job
 from xce.model.waiting.array import JOB, Array, Runs, element_of, filled, moved
 from xce.model.waiting.job_group import JobGroup
+from xce.model.waiting.queue import Queue
 from xce.model.waiting.reservation import Reservation
 from xce.model.waiting.share import Share
 
@@ -65,7 +66,10 @@ def apply_change(state: State, change: r.Change) -> None:
         state.put(change.what, change.key, structs.replace(entity, **fields))
 
 
-_BORN: dict[str, Callable[[Any], Struct]] = {"share": lambda key: Share(path=key)}
+_BORN: dict[str, Callable[[Any], Struct]] = {
+    "share": lambda key: Share(path=key),
+    "queue": lambda key: Queue(name=key),
+}
 
 
 def typed_fields(what: str, values: dict[str, Any]) -> dict[str, Any]:

@@ -82,6 +82,8 @@ def _indexes(state: State) -> Iterator[str]:
         yield "pending work is not in order"
     if fresh.limits.counts != state.index.limits.counts:
         yield "what counts against limits is not the fold of what is held"
+    if fresh.backlog.jobs != state.index.backlog.jobs:
+        yield "who waits for his turn is not the fold of the jobs"
     if fresh.usage.running != state.index.usage.running:
         yield "what accounts use is not the fold of the allocations"
 

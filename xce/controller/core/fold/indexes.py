@@ -17,15 +17,12 @@ from xce.controller.core.fold.interned import Interned
 from xce.controller.core.fold.shape import Shape
 from xce.controller.core.fold.timers import Timers, limit_due_us
 from xce.controller.core.job_groups.counts import GroupCounts
-from xce.controller.core.queueing.limits import LimitBook
-from xce.controller.core.queueing.ordering import Ordering, same_place
+from xce.controller.core.queueing.ordering import same_place
 from xce.controller.core.queueing.resuming import Resuming
-from xce.controller.core.queueing.usage import Usage
-from xce.controller.core.queueing.waiting import Waiting
+from xce.controller.core.queueing.standing import Standing
 from xce.controller.core.resources.lending import delays_us, fall_times_us, is_watched, kept
 from xce.controller.core.time.watch import note_job, note_reservation
 from xce.model.ids import job_index
-from xce.model.job import Job
 from xce.model.tables import ENDED_GROUP, ENDED_JOB, LIVE_ATTACHMENT, LIVE_LAUNCH
 from xce.model.waiting.array import PENDING, Array
 
@@ -35,17 +32,15 @@ if TYPE_CHECKING:
 _NONE = object()
 
 
-class Indexes(Holdings):
+class Indexes(Holdings, Standing):
     """Derived views of one state. `version[host]` counts the changes of a
     host that placement can see: one for each planned group, one for any other record; `freed`
     counts what may let waiting work fit, `waits` what began to wait."""
 
     def __init__(self, state: "State") -> None:
-        super().__init__()
+        Holdings.__init__(self)
+        Standing.__init__(self, state)
         self._state = state
-        self.ordering = Ordering(state)
-        self.usage = Usage(state)
-        self.limits = LimitBook(state)
         self.unfit: dict[str, None] = {}
         self.shapes: dict[int, Shape] = {}
         self.elements = ElementCounts()
@@ -82,18 +77,10 @@ class Indexes(Holdings):
             "host": self._host,
             "instance": self._instance,
             "setting": self._setting,
+            "queue": self._queue,
             "observed": self._observed,
             "reservation": partial(note_reservation, self),
         }
-
-    @property
-    def pending(self) -> Waiting:
-        """What waits, in order."""
-        return self.ordering.waiting
-
-    def class_of(self, job: Job | Array) -> str:
-        """What a plain job or an element is equal to for placement."""
-        return self.ordering.class_of(job)
 
     def note(self, what: str, key: "Key", old: Any, new: Any) -> None:
         """One entity changed from `old` to `new` (None: not there)."""
@@ -162,11 +149,9 @@ class Indexes(Holdings):
             self.timer(due_us, "limit", key)
         if job_index(key):
             self.elements.note(key, old, new)
-        self.usage.refresh(key)
+        self.job_changed(key, old, new)
         freed, waits_more = self.resuming.note(old, new)
         self.freed, self.waits = self.freed + freed, self.waits + waits_more
-        if new is not None and new.allocation:
-            self.limits.refresh(new.allocation)
         if waits and not (waited and old.pending_us == new.pending_us):
             self._delays(new.spec, new.pending_us, key)
         ended = new is not None and new.state in ENDED_JOB and new.group == 0
@@ -175,6 +160,7 @@ class Indexes(Holdings):
 
     def _array(self, key: Any, old: Any, new: Any) -> None:
         """All elements that wait stand in the order as one; each is placed as if it were a job."""
+        self.backlog.array(old, new)
         self._in_group(old, new)
         self._count_user(old, new)
         for one, sign in ((old, -1), (new, 1)):
@@ -327,8 +313,7 @@ class Indexes(Holdings):
             self.timer(over.ended_us + self._state.config.clean_period_us, what, key)
 
     def _allocation(self, key: Any, old: Any, new: Any) -> None:
-        self.usage.refresh((new or old).job)
-        self.limits.refresh(key)
+        self.allocation_changed(key, new or old)
         for host, counters, instances in kept(old) if old is not None else ():
             self._use(host, counters, -1)
             self._give_back(host, instances, ("allocation", key))
@@ -376,9 +361,11 @@ class Indexes(Holdings):
     def _setting(self, key: Any, old: Any, new: Any) -> None:
         """What decides the order or who is charged may have changed."""
         self.freed += 1
-        self.ordering.reset()
-        self.usage.reset()
-        self.limits.reset()
+        self.config_changed()
+
+    def _queue(self, key: Any, old: Any, new: Any) -> None:
+        """It may give out work now, or not."""
+        self.freed += 1
 
     def _instance(self, key: Any, old: Any, new: Any) -> None:
         host = (new or old).host

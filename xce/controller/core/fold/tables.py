@@ -11,6 +11,7 @@ from xce.model.job import Job
 from xce.model.start import Allocation, Attachment, Claim, Launch, Start
 from xce.model.waiting.array import Array
 from xce.model.waiting.job_group import JobGroup
+from xce.model.waiting.queue import Queue
 from xce.model.waiting.reservation import Reservation
 from xce.model.waiting.share import Share
 
@@ -49,6 +50,7 @@ TABLES: dict[str, type[Struct]] = {
     "observed": Observed,
     "job_group": JobGroup,
     "share": Share,
+    "queue": Queue,
     "reservation": Reservation,
 }
 

@@ -6,6 +6,7 @@ changes; nothing else moves it.
 
 from typing import TYPE_CHECKING
 
+from xce.controller.core.queueing.queues import dispatches
 from xce.controller.core.queueing.waiting import Waiting
 from xce.model.config import QueueConfig
 from xce.model.config.shares import ShareTree, account_of
@@ -57,8 +58,7 @@ class Ordering:
 
     def dispatches(self, queue: str) -> bool:
         """Whether the queue is there and gives out work."""
-        found = self._queues.get(queue)
-        return found is not None and found.active
+        return dispatches(self._state, self._queues.get(queue))
 
     def waiter(self, key: int) -> Job | Array:
         """The job, or the array of elements that wait together, under such a key."""

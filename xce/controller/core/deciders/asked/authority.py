@@ -2,6 +2,7 @@
 
 from xce.controller.core import commands as c
 from xce.controller.core.fold.state import State
+from xce.controller.core.queueing.queues import is_open
 from xce.model.actor import ADMIN, OPERATOR, SYSTEM, USER, Actor
 from xce.model.config import QueueConfig
 from xce.model.job import Job
@@ -19,7 +20,7 @@ def queue_of(state: State, name: str) -> QueueConfig | c.Rejection:
             field="queue",
             hint=f"queues here: {known}",
         )
-    if not queue.open:
+    if not is_open(state, queue):
         return c.Rejection(
             code="queue_closed", message=f"{wanted}: Queue has been closed.", field="queue"
         )

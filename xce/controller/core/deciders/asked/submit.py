@@ -8,11 +8,12 @@ from msgspec import structs
 from xce.controller.core import commands as c
 from xce.controller.core.deciders.asked.arrays import wrong_array
 from xce.controller.core.deciders.asked.authority import owner_of, queue_of
+from xce.controller.core.deciders.asked.queues import unfit_for
 from xce.controller.core.deciders.limits import check_gang, check_spec, wrong_times
 from xce.controller.core.deciders.requirements import resolve_spec
 from xce.controller.core.depending.latch import first_fields
 from xce.controller.core.depending.names import resolve
-from xce.controller.core.fold.state import group_blob, spec_blob
+from xce.controller.core.fold.state import State, group_blob, spec_blob
 from xce.controller.core.life.draft import Draft
 from xce.model.config import QueueConfig
 from xce.model.group import RoleSpec
@@ -32,12 +33,10 @@ def blob_name(blob: bytes) -> str:
 def submit_job(draft: Draft, command: c.SubmitJob) -> c.Rejection | Answer:
     """Accept a job, or say what is wrong with it."""
     state = draft.state
-    queue = queue_of(state, command.queue)
-    owner = owner_of(state, command.actor, command.owner)
-    if isinstance(queue, c.Rejection):
-        return queue
-    if isinstance(owner, c.Rejection):
-        return owner
+    taken = _taken(state, command)
+    if isinstance(taken, c.Rejection):
+        return taken
+    queue, owner = taken
     wrong = wrong_times(command.spec, draft.now_us) or wrong_array(state.config, command)
     if wrong is not None:
         return wrong
@@ -90,6 +89,19 @@ def submit_job(draft: Draft, command: c.SubmitJob) -> c.Rejection | Answer:
     return answer, {name: blob, **command.blobs}
 
 
+def _taken(state: State, command: c.SubmitJob) -> tuple[QueueConfig, int] | c.Rejection:
+    """The queue that takes the job, and whose it is; or why no queue does."""
+    queue = queue_of(state, command.queue)
+    owner = owner_of(state, command.actor, command.owner)
+    if isinstance(queue, c.Rejection):
+        return queue
+    if isinstance(owner, c.Rejection):
+        return owner
+    count = sum((last - first) // step + 1 for first, last, step in command.indices) or 1
+    asked = (command.priority, command.spec.user_group, count)
+    return unfit_for(state, queue, owner, *asked) or (queue, owner)
+
+
 def submit_group(draft: Draft, command: c.SubmitGroup) -> c.Rejection | Answer:
     """Accept a gang whole, or say what is wrong with it."""
     state = draft.state
@@ -99,7 +111,9 @@ def submit_group(draft: Draft, command: c.SubmitGroup) -> c.Rejection | Answer:
         return queue
     if isinstance(owner, c.Rejection):
         return owner
-    wrong = check_gang(state.config, command.spec)
+    members = sum(role.count for role in command.spec.roles)
+    wrong = unfit_for(state, queue, owner, command.spec.priority, "", members)
+    wrong = wrong or check_gang(state.config, command.spec)
     if wrong is not None:
         return wrong
     specs: list[Spec] = []
