@@ -6,7 +6,7 @@ the records of registrations and submissions would leave it, without deciding ea
 """
 
 from xce.controller.core.fold.state import Setting, State, group_blob, spec_blob
-from xce.model.config import Config
+from xce.model.config import BackfillConfig, Config
 from xce.model.group import Group, GroupSpec, RoleSpec
 from xce.model.host import Host, HostFacts, InstanceFacts
 from xce.model.job import Job, Spec, Topology
@@ -52,11 +52,18 @@ def need_of(kind: int) -> Need:
     )
 
 
-def cluster(hosts: int) -> State:
+def cluster(hosts: int, backfill: str = "none") -> State:
     """A state whose hosts are all up and hold nothing."""
     state = State()
     state.put(
-        "setting", "config", Setting(name="config", lsn=0, digest="", config=Config(levels=LEVELS))
+        "setting",
+        "config",
+        Setting(
+            name="config",
+            lsn=0,
+            digest="",
+            config=Config(levels=LEVELS, backfill=BackfillConfig(policy=backfill)),
+        ),
     )
     for i in range(hosts):
         entry = host_entry(i)

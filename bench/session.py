@@ -37,6 +37,7 @@ def run(argv: Sequence[str]) -> dict[str, Any]:
     parser.add_argument("--hosts", type=int, default=1_000)
     parser.add_argument("--gangs", type=int, default=0, help="of the jobs, so many are gangs of 8")
     parser.add_argument("--gang", type=int, default=1024, help="GPUs of the one large gang")
+    parser.add_argument("--backfill", default="none", help="none, easy, conservative or strict")
     parser.add_argument("--repeat", type=int, default=3, help="runs, of which the shortest counts")
     args = parser.parse_args(argv)
     figures: dict[str, float] = {}
@@ -67,7 +68,7 @@ class Clock:
 
 
 def _from_empty_to_full(args: argparse.Namespace) -> dict[str, float]:
-    state = cluster(args.hosts)
+    state = cluster(args.hosts, args.backfill)
     submit(state, args.jobs, args.classes, args.gangs)
     sessions = Sessions(state)
     sessions.begin(NOW_US)  # the table of hosts is made once per inventory

@@ -12,6 +12,7 @@ from msgspec import structs
 
 from xce.controller.core.arrays.elements import job_of
 from xce.controller.core.arrays.planning import singly
+from xce.controller.core.columns import Columns, standing_of
 from xce.controller.core.deciders.resumes import waiting_members
 from xce.controller.core.fold.state import State
 from xce.controller.core.job_groups.limits import rooms
@@ -19,8 +20,10 @@ from xce.controller.core.life.suspending import hosts_of
 from xce.controller.core.queueing import fairness
 from xce.controller.core.queueing.bounds import Bounds
 from xce.controller.core.queueing.queues import why_not
+from xce.controller.core.queueing.waiting import Waiter
 from xce.controller.core.resources.lending import exclusive_use, lent, owed
 from xce.controller.core.resources.pools import free_of, pools_of, total_of
+from xce.controller.core.room import Room
 from xce.controller.core.time.ends import endings
 from xce.controller.core.time.giving_way import preempting
 from xce.controller.core.time.policies import time_policies
@@ -33,7 +36,7 @@ from xce.model.job import Job
 from xce.model.placing import Share
 from xce.model.resources import site_types
 from xce.scheduler.fit.processors import CPU
-from xce.scheduler.order import Line
+from xce.scheduler.order import Line, Place
 from xce.scheduler.place.topology import default_level
 from xce.scheduler.reasons import PendReason
 from xce.scheduler.snapshot import (
@@ -45,21 +48,13 @@ from xce.scheduler.snapshot import (
     Observed,
     ResumeAsk,
     RoleAsk,
+    SameAsk,
     Snapshot,
-    free_ranges,
 )
 from xce.scheduler.time.terms import NONE
 
-ASKS_MAX = 10_000
+ASKS_MAX = 1_000_000
 AWAY = frozenset({"host_joining", "host_suspect", "host_down"})
-_UNUSABLE = {
-    "JOINING": "host_joining",
-    "SUSPECT": "host_suspect",
-    "DOWN": "host_down",
-    "GONE": "host_down",
-    "DRAINING": "host_draining",
-    "CLOSED": "host_closed",
-}
 
 
 class Viewer:
@@ -73,6 +68,7 @@ class Viewer:
         self._pools: tuple[tuple[PoolConfig, int], ...] = ()
         self._pool_columns: dict[str, Column] = {}
         self._observed: tuple[tuple[int, int, HostTable], dict[str, Observed]] | None = None
+        self._columns = Columns(state)
 
     def table(self) -> HostTable:
         """The static half at the present inventory."""
@@ -107,31 +103,32 @@ class Viewer:
         """What the next session works on: at most `limit` asks, first in order first."""
         state = self._state
         table = self.table()
-        hosts = [state.hosts[name] for name in table.names]
+        columns = self._columns
+        columns.follow(table)
+        free = self._free(table, now_us)
         session = state.last("session") + 1
         reasons = known or {}
-        asks = tuple(self.asks(now_us, reasons, limit))
+        asks = tuple(self.asks(now_us, reasons, limit, free))
         resumes = self._resumes(now_us)
-        accounts = {ask.account for ask in asks} | {ask.account for ask in resumes}
+        told = tuple(ask for ask in asks if isinstance(ask, Ask))
+        accounts = {ask.account for ask in told} | {ask.account for ask in resumes}
         shared = sorted(accounts - {""})
         bounds = Bounds(state, table.names)
-        asks = tuple(map(bounds.bounded, asks)) if state.index.limits.limits else asks
+        asks = _bounded(bounds, asks) if state.index.limits.limits else asks
         return Snapshot(
             lsn=state.lsn,
             session=session,
             now_us=now_us,
             hosts=table,
-            standing=self._standings(table, hosts),
-            free={**self._free(table, now_us), **bounds.free()},
-            free_masks=self._masks(table),
-            free_ports=tuple(
-                free_ranges(ports, state.index.ports.get(name, ()))
-                for name, ports in zip(table.names, table.ports, strict=True)
-            ),
-            versions=tuple(state.index.version.get(name, 0) for name in table.names),
+            standing=self._standings(table),
+            free={**free, **bounds.free()},
+            free_masks={type_: tuple(masks) for type_, masks in columns.masks.items()},
+            free_counts={type_: counts.copy() for type_, counts in columns.counts.items()},
+            free_ports=columns.ports,
+            versions=tuple(columns.versions),
             pending=asks,
             resumes=resumes,
-            shut_queues=self._shut(asks),
+            shut_queues=self._shut(told),
             types=site_types(state.config.types),
             seed=session,
             known=reasons,
@@ -162,12 +159,7 @@ class Viewer:
         found = ((name, why_not(self._state, name)) for name in names)
         return {name: why for name, why in found if why is not None}
 
-    def _standing(self, host: Host) -> str:
-        if host.liveness == "UP" and host.reconciled_epoch != self._state.epoch:
-            return _UNUSABLE["JOINING"]
-        return _UNUSABLE.get(host.liveness) or _UNUSABLE.get(host.admin, "")
-
-    def _standings(self, table: HostTable, hosts: Sequence[Host]) -> tuple[str, ...]:
+    def _standings(self, table: HostTable) -> tuple[str, ...]:
         """Each host's standing; those of a unit that a job has for itself take nobody else."""
         closed: set[int] = set()
         for level, name in exclusive_use(self._state):
@@ -175,23 +167,17 @@ class Viewer:
             domains = table.domains.get(level or default_level(table))
             if row is not None and domains is not None:
                 closed.update(i for i, domain in enumerate(domains) if domain == domains[row])
+        standing = self._columns.standing
+        if not closed:
+            return standing
         return tuple(
-            self._standing(host) or ("host_exclusive" if row in closed else "")
-            for row, host in enumerate(hosts)
+            why or ("host_exclusive" if row in closed else "") for row, why in enumerate(standing)
         )
 
     def _free(
         self, table: HostTable, now_us: int
     ) -> dict[str, "np.ndarray[tuple[int], np.dtype[np.int64]]"]:
-        free = {name: column.copy() for name, column in table.totals.items()}
-        used = self._state.index.used
-        for name, amounts in used.items():
-            row = table.index.get(name)
-            if row is None:
-                continue
-            for counter, amount in amounts.items():
-                if counter in free:
-                    free[counter][row] -= amount
+        free = {name: column.copy() for name, column in self._columns.free.items()}
         for (name, counter), amount in lent(self._state, now_us).items():
             if name in table.index and counter in free:
                 free[counter][table.index[name]] += amount
@@ -236,46 +222,43 @@ class Viewer:
                     column.values[row], column.known[row] = value, True
         return found
 
-    def _masks(self, table: HostTable) -> dict[str, tuple[int, ...]]:
-        state = self._state
-        masks = {type_: list(rows) for type_, rows in table.all_masks().items()}
-        blocked = list(state.index.holders)
-        blocked += [key for key in state.index.unfit if key not in state.index.holders]
-        for key in blocked:
-            instance = state.instances.get(key)
-            host, type_, number = key.split("/", 2)
-            if type_ == CPU and CPU in masks and host in table.index:
-                masks[CPU][table.index[host]] &= ~(1 << int(number))
-            elif instance is not None and instance.type in masks:
-                row = table.index.get(instance.host)
-                if row is not None:
-                    masks[instance.type][row] &= ~(1 << instance.number)
-        return {type_: tuple(rows) for type_, rows in masks.items()}
-
     # -- asks ------------------------------------------------------------------------------------
-    def asks(self, now_us: int, known: Mapping[str, PendReason], limit: int) -> list[Ask]:
+    def asks(
+        self, now_us: int, known: Mapping[str, PendReason], limit: int, free: Mapping[str, Column]
+    ) -> list[Ask | SameAsk]:
         """Pending work in order, without classes known not to fit; of each other class one more
-        than there are free slots, since no more can be placed and the last is to be explained."""
-        each = self._places() + len(self._state.index.backing_off) + 1
-        pending = self._state.index.pending
-        accounts = fairness.accounts(self._state, pending.accounts(known), now_us)
-        found: list[Ask] = []
-        places = singly(self._state, pending.places(known, each), each, now_us)
-        line = Line(places, accounts)
-        for group, key, class_key in line:
-            ask = self.ask(group, key, class_key, now_us)
+        than could be placed at most, since the last one is to be explained."""
+        state, pending = self._state, self._state.index.pending
+        room = Room(state, free, self._columns.counts)
+        places = singly(state, pending.places(known, room.most_of), room.slots + 1, now_us)
+        accounts = fairness.accounts(state, pending.accounts(known), now_us)
+        line = Line(((one[0], one) for one in places), accounts) if accounts else None
+        likes: dict[str, Ask] = {}
+        found: list[Ask | SameAsk] = []
+        for place, waiter in places if line is None else line:
+            if len(found) >= limit:
+                break
+            ask = self._ask(place, waiter, likes, now_us)
             if ask is not None:
                 found.append(ask)
-                line.booked(slots_asked(ask))
-                if len(found) >= limit:
-                    break
+                if line is not None:
+                    line.booked(slots_asked(ask))
         return found
 
-    def _places(self) -> int:
-        """Free slots of the cluster: an upper bound of the tasks that a session can place."""
-        state = self._state
-        total = sum(dict(host.facts.counters).get("slots", 0) for host in state.hosts.values())
-        return max(0, total - sum(one.get("slots", 0) for one in state.index.used.values()))
+    def _ask(
+        self, place: Place, waiter: Waiter, likes: dict[str, Ask], now_us: int
+    ) -> Ask | SameAsk | None:
+        """One ask, in short where its class was met before; None while it may not be placed."""
+        group, key, class_key = waiter
+        like = likes.get(class_key)
+        if like is not None:
+            if ("job", key) in self._state.index.backing_off and self.ask(*waiter, now_us) is None:
+                return None
+            return SameAsk(key, class_key, like, place)
+        ask = self.ask(*waiter, now_us)
+        if ask is not None and not group and not ask.roles[0].need.others:
+            likes[class_key] = ask
+        return ask
 
     def ask(self, group: int, key: int, class_key: str, now_us: int) -> Ask | None:
         """One ask; None while it backs off or a member of it is held."""
@@ -298,7 +281,7 @@ class Viewer:
         away = (
             (name, standing)
             for name in hosts_of(state, members)
-            if (standing := self._standing(state.hosts[name])) in AWAY
+            if (standing := standing_of(state, state.hosts[name])) in AWAY
         )
         ordering = state.index.ordering
         place = (
@@ -369,6 +352,21 @@ class Viewer:
         return max(lengths, default=0) if all(lengths) else 0
 
 
-def slots_asked(ask: Ask) -> int:
+def _bounded(bounds: Bounds, asks: Sequence[Ask | SameAsk]) -> tuple[Ask | SameAsk, ...]:
+    """The asks with what limits make them take; asks of one class are bounded alike."""
+    likes: dict[str, Ask] = {}
+    found: list[Ask | SameAsk] = []
+    for ask in asks:
+        if isinstance(ask, SameAsk):
+            if ask.class_key not in likes:
+                likes[ask.class_key] = bounds.bounded(ask.like)
+            found.append(structs.replace(ask, like=likes[ask.class_key]))
+        else:
+            found.append(bounds.bounded(ask))
+    return tuple(found)
+
+
+def slots_asked(ask: Ask | SameAsk) -> int:
     """About what the ask takes when it is placed."""
+    ask = ask.like if isinstance(ask, SameAsk) else ask
     return sum(role.tasks * role.count for role in ask.roles)

@@ -13,6 +13,9 @@ from xce.model.waiting.array import JOB, PENDING, indices_of, runs_of
 
 def singly(state: State, waiters: Iterable[Placed], each: int, now_us: int) -> Iterator[Placed]:
     """An array's elements one by one, at most `each` and no more than its slot limit leaves."""
+    if not state.arrays:
+        yield from waiters
+        return
     rooms: dict[int, int] = {}
     for place, (group, key, class_key) in waiters:
         array = state.arrays.get(job_number(key)) if job_index(key) else None

@@ -1,6 +1,36 @@
 """What is held: amounts of counters and pools, instances and their holders, ports in use."""
 
+from collections.abc import Iterable
 from typing import Any
+
+
+class Changes:
+    """Names of changed hosts, one after the other, for those who read on from where they stopped;
+    what everybody has had time to read is dropped."""
+
+    KEPT = 50_000
+
+    def __init__(self) -> None:
+        self._names: list[str] = []
+        self._dropped = 0
+
+    @property
+    def count(self) -> int:
+        """How many there were: where the next reader goes on."""
+        return self._dropped + len(self._names)
+
+    def add(self, hosts: Iterable[str]) -> None:
+        """Something about these hosts changed."""
+        self._names.extend(hosts)
+        if len(self._names) > 2 * self.KEPT:
+            del self._names[: self.KEPT]
+            self._dropped += self.KEPT
+
+    def since(self, count: int) -> dict[str, None] | None:
+        """The hosts that changed since, each once; None where that is too long ago."""
+        if count < self._dropped:
+            return None
+        return dict.fromkeys(self._names[count - self._dropped :])
 
 
 class Holdings:
@@ -12,6 +42,7 @@ class Holdings:
         self.holders: dict[str, tuple[str, int]] = {}
         self.ports: dict[str, dict[int, None]] = {}
         self.freed = 0
+        self.changes = Changes()
         self._touched: dict[str, None] = {}
 
     def _touch(self, host: str) -> None:

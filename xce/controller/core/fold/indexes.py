@@ -90,6 +90,7 @@ class Indexes(Holdings, Standing):
 
     def settle(self) -> None:
         """Count what was touched since the last call as one change of each host."""
+        self.changes.add(self._touched)
         for host in self._touched:
             before = self.version.get(host, 0)
             if self._trial is not None:
@@ -112,6 +113,8 @@ class Indexes(Holdings, Standing):
                 act(*args)
         else:
             self.version.update(versions)
+            self.changes.add(versions)
+            self.changes.add(self._touched)
             self.freed, self.waits = self._before
         self._later, self._touched = [], {}
 

@@ -7,15 +7,14 @@ class is of one queue, one owner and one share group, so of one account.
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Container, Iterator
-from heapq import merge
-from itertools import islice
+from collections.abc import Callable, Container, Iterator
 
 from xce.model.ids import key_at
 from xce.scheduler.order import Key, Place
 
 Waiter = tuple[int, int, str]
 Placed = tuple[Place, Waiter]
+Each = Callable[[Waiter], int]
 
 
 class Waiting:
@@ -51,33 +50,32 @@ class Waiting:
     def __len__(self) -> int:
         return self._count
 
-    def walk(self, skip: Container[str] = (), each: int | None = None) -> Iterator[Waiter]:
-        """(group, job key, class) by their keys; classes of `skip` left out, at most `each` of
-        one."""
-        for key, class_key in self._merged(skip, each):
+    def walk(self) -> Iterator[Waiter]:
+        """(group, job key, class) by their keys."""
+        for key, class_key in self._merged((), None):
             yield _waiter(key, class_key)
 
-    def places(self, skip: Container[str] = (), each: int | None = None) -> Iterator[Placed]:
-        """The same with the place of each, for a line."""
+    def places(self, skip: Container[str] = (), each: Each | None = None) -> Iterator[Placed]:
+        """The same with the place of each, for a line; classes of `skip` left out, and of a class
+        at most so many as `each` says, which is told the first one's number."""
+        accounts = self._accounts
         for key, class_key in self._merged(skip, each):
-            yield Place(key, *self._accounts.get(class_key, ())), _waiter(key, class_key)
+            yield Place(key, *accounts.get(class_key, ())), _waiter(key, class_key)
 
     def accounts(self, skip: Container[str] = ()) -> list[str]:
         """The accounts that something waits for, sorted."""
         found = {one: None for key, (one, _) in self._accounts.items() if key not in skip}
         return sorted(found)
 
-    def _merged(self, skip: Container[str], each: int | None) -> Iterator[tuple[Key, str]]:
-        return merge(
-            *(_named(key, row, each) for key, row in self._rows.items() if key not in skip)
-        )
-
-
-def _named(class_key: str, row: list[Key], each: int | None) -> Iterator[tuple[Key, str]]:
-    """The first of a row, each with its class: a function of its own, because `merge` reads all
-    rows side by side and each must keep its own name."""
-    for key in islice(row, each):
-        yield key, class_key
+    def _merged(self, skip: Container[str], each: Each | None) -> list[tuple[Key, str]]:
+        """Rows are sorted already, which makes sorting all of them a merge."""
+        found: list[tuple[Key, str]] = []
+        for class_key, row in self._rows.items():
+            if class_key not in skip:
+                most = each(_waiter(row[0], class_key)) if each is not None else None
+                found += [(key, class_key) for key in (row if most is None else row[:most])]
+        found.sort()
+        return found
 
 
 def _waiter(key: Key, class_key: str) -> Waiter:
