@@ -18,6 +18,8 @@ DOCUMENTS = (
     "docs/how-to/read-why-something-waits.md",
     "docs/how-to/elim.md",
     "docs/how-to/arrays.md",
+    "docs/how-to/dependencies.md",
+    "docs/how-to/job-groups.md",
 )
 
 

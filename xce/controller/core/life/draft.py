@@ -38,6 +38,7 @@ _NAMES: dict[str, Callable[[Any], str]] = {
 }
 _ENDED = {"job": ENDED_JOB, "group": ENDED_GROUP}
 
+_MOVING = frozenset({"job", "group", "array"})
 _COUPLED: dict[tuple[str, str], tuple[Coupling, ...]] = {}
 for _coupling in COUPLINGS:
     _key = (_coupling.machine, _coupling.event)
@@ -168,7 +169,7 @@ class Draft:
         if self._head is None:
             raise AssertionError(f"{what} {key} changes outside a record")
         self._name(what, key)
-        if "state" in fields and what in ("job", "group"):
+        if what in _MOVING and ("state" in fields or "after_ids" in fields):
             self.moved[what, key] = None  # type: ignore[index]
         self._put(Change(what, key, event, fields))
 
