@@ -7,6 +7,7 @@ from tests.core.suspended import FOR_EVER, running, stop
 from tests.kit.words import ANNA, GB, job
 from xce.controller.core import commands as c
 from xce.controller.core.time.ends import endings
+from xce.controller.core.time.reservations import reservations
 from xce.model.config import SECOND_US
 from xce.scheduler.time.terms import FOREVER_US
 
@@ -102,3 +103,29 @@ def test_the_controller_enforces_the_limit_when_the_host_does_not(enforces: bool
     assert world.state.jobs[1].state == "RUNNING"
     world.run(12 * SECOND_US)
     assert world.state.jobs[1].state == "EXITED"
+
+
+def test_a_resume_leaves_alone_what_is_reserved_unless_it_ends_in_time() -> None:
+    world = lab(1, slots=4, gpu_count=0)
+    world.scripts.default = lambda name, attempt: FOR_EVER
+    world.submit(job(3, run_limit_us=90 * SECOND_US))
+    world.submit(job(1, run_limit_us=20 * SECOND_US))
+    world.run(SECOND_US)
+    for key in (1, 2):
+        world.ask_body(c.Suspend(actor=ANNA, job=key))
+    world.submit(job(3, run_limit_us=60 * SECOND_US))
+    until_state(world, "job", 3, "RUNNING")
+    over_us = world.state.jobs[3].started_us + 60 * SECOND_US
+    head = world.submit(job(4, queue="night", run_limit_us=50 * SECOND_US))
+    world.run(SECOND_US)
+    assert [one.job for one in reservations(world.state).values()] == [head]
+    for key in (1, 2):
+        world.ask_body(c.Resume(actor=ANNA, job=key))
+    world.run(10 * SECOND_US)
+    assert world.state.jobs[1].suspension == "SUSPENDED", "job 3 has its slots"
+    assert world.state.jobs[2].suspension == "ACTIVE", "it is over before the head is to begin"
+    until_state(world, "job", head, "RUNNING")
+    assert world.state.jobs[head].started_us < over_us + 10 * SECOND_US
+    assert world.state.jobs[1].suspension == "SUSPENDED"
+    world.run(120 * SECOND_US)
+    assert world.state.jobs[1].suspension == "ACTIVE"

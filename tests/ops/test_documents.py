@@ -20,6 +20,7 @@ DOCUMENTS = (
     "docs/how-to/arrays.md",
     "docs/how-to/dependencies.md",
     "docs/how-to/job-groups.md",
+    "docs/how-to/suspend-and-resume.md",
 )
 
 

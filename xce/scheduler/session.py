@@ -144,9 +144,10 @@ class SessionRun:
     def _resume(self, ask: ResumeAsk) -> None:
         """Suspended work goes on, or waits for what it lent."""
         self.steps += TRY_STEPS
-        self._time.prepare_to_resume()
+        self._time.prepare_to_resume(ask)
         why = take_back(self._work, ask)
         if why is None:
+            self._time.resumed(ask)
             self._line.booked(ask.slots)
             self._resumes.append((ask.group, ask.job))
         else:

@@ -133,13 +133,14 @@ class Back(Struct, frozen=True, gc=False, kw_only=True):
 class ResumeAsk(Struct, frozen=True, gc=False, kw_only=True):
     """A suspended gang (`group` > 0) or plain job (`job`) that is to go on: it needs back what it
     lent, on the same hosts, all or nothing. `away` names a host of it that is not there, with its
-    standing."""
+    standing; `left_us` is how long it may still run, 0 where nobody said."""
 
     group: int = 0
     job: int = 0
     order: tuple[int, ...]
     parts: tuple[Back, ...] = ()
     away: tuple[str, str] | None = None
+    left_us: int = 0
     account: str = ""
     fixed: int = ALWAYS
 

@@ -24,7 +24,7 @@ from xce.controller.core.queueing.waiting import Waiter
 from xce.controller.core.resources.lending import exclusive_use, lent, owed
 from xce.controller.core.resources.pools import free_of, pools_of, total_of
 from xce.controller.core.room import Room
-from xce.controller.core.time.ends import endings
+from xce.controller.core.time.ends import endings, left_us
 from xce.controller.core.time.giving_way import preempting
 from xce.controller.core.time.policies import time_policies
 from xce.controller.core.time.reservations import holds
@@ -289,7 +289,8 @@ class Viewer:
         )
         return ResumeAsk(
             group=group, job=key, order=place.key, parts=tuple(self._back(one) for one in shares),
-            away=next(away, None), account=place.account, fixed=place.fixed,
+            away=next(away, None), left_us=left_us(state, members), account=place.account,
+            fixed=place.fixed,
         )  # fmt: skip
 
     def _back(self, share: Share) -> Back:

@@ -18,7 +18,7 @@ from xce.scheduler.candidates import Workspace
 from xce.scheduler.ledger import Taking
 from xce.scheduler.plan import Placement
 from xce.scheduler.reasons import Code, Cure, PendReason, reason
-from xce.scheduler.snapshot import Ask, SameAsk
+from xce.scheduler.snapshot import Ask, ResumeAsk, SameAsk
 from xce.scheduler.time.attempt import attempt
 from xce.scheduler.time.book import Book
 from xce.scheduler.time.preempt import Preemption
@@ -109,10 +109,13 @@ class Backfill:
         if self.book.holds or self._aside:
             self._prepare(self.starts.until_us(ask, self.book.now_us), self._own(ask))
 
-    def prepare_to_resume(self) -> None:
-        """Sets aside what work must leave alone that goes on for as long as it likes."""
+    def prepare_to_resume(self, ask: ResumeAsk) -> None:
+        """Sets aside what suspended work must leave alone when it is to go on: as any other."""
         if self.book.holds or self._aside:
-            self._prepare(FOREVER_US, 0)
+            self._prepare(self._over_us(ask), 0)
+
+    def _over_us(self, ask: ResumeAsk) -> int:
+        return self.book.now_us + ask.left_us if ask.left_us else FOREVER_US
 
     def _prepare(self, until_us: int, skip: int) -> None:
         now_us = self.book.now_us
@@ -136,6 +139,13 @@ class Backfill:
     def _own(self, ask: Ask) -> int:
         hold = self._mine.get(_holder(ask))
         return hold.number if hold is not None else 0
+
+    def resumed(self, ask: ResumeAsk) -> None:
+        """It goes on now: others may need its place later."""
+        if self._active or (ask.left_us and self._policies):
+            self._active = True
+            takings = [Taking(part.host, part.counters, part.bits) for part in ask.parts]
+            self.book.will_end(self._over_us(ask), ask.label, takings)
 
     # -- what became of it -------------------------------------------------------------------------
     def placed(self, ask: Ask, placement: Placement) -> Placement:

@@ -33,6 +33,18 @@ def end_us(state: State, job: Job, now_us: int) -> int:
     return over_us if over_us > now_us else now_us + max(SECOND_US, now_us - over_us)
 
 
+def left_us(state: State, members: Sequence[int]) -> int:
+    """How long suspended work may still run by its limits; 0 where one of it has none."""
+    found = []
+    for job in (state.jobs[key] for key in members):
+        limit_us = state.specs[job.spec].run_limit_us
+        if not limit_us or not job.started_us:
+            return 0
+        ran_us = job.suspend_since_us - job.started_us - job.suspended_us
+        found.append(max(SECOND_US, limit_us - ran_us))
+    return max(found, default=0)
+
+
 def endings(state: State, now_us: int) -> tuple[Ending, ...]:
     """All endings that can be expected, by job; behind them those of claims of several jobs."""
     found: list[Ending] = []
