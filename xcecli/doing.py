@@ -13,21 +13,16 @@ import time
 
 from xcecli import say
 from xcecli.say import Failure
-from xcecli.wire import Place, call, working_directory
+from xcecli.wire import Place, call
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 POLL_S = 50
 RECONNECT_S = 60.0
 FORMATS = ("table", "wide", "json")
-_GIVEN = (
-    "name", "tasks", "queue", "application", "priority", "stdin", "stdout", "stderr", "held",
-    "run_limit_us", "run_estimate_us", "project", "description", "rerunnable", "requeue_exits",
-    "stop_after",
-    "after", "end_if_impossible", "job_group",
-)  # fmt: skip
 
 
 def place_of(values: dict[str, Any]) -> Place:
@@ -57,8 +52,10 @@ def new_key() -> str:
 
 def submit(values: dict[str, Any], words: list[str]) -> int:
     """Submit a command or a script."""
+    from xcecli.line.body import body_of, refuse_bytes
+
     values, script = _with_script(values, words)
-    _refuse_bytes(values, words)
+    refuse_bytes(values, words)
     place = place_of(values)
     key = new_key()
     unsure = (
@@ -83,21 +80,6 @@ def submit(values: dict[str, Any], words: list[str]) -> int:
     return wait_for(place, "jobs", told["job"]) if values.get("wait") else say.OK
 
 
-def _refuse_bytes(values: dict[str, Any], words: list[str]) -> None:
-    """What is no text cannot travel."""
-    if not all(map(_is_text, words)):
-        what = "a word of the command"
-    elif odd := next((name for name, value in values.items() if not _is_text(_plain(value))), ""):
-        what = f"--{odd}"
-    else:
-        return
-    raise Failure(f"{what} is not UTF-8. Job not submitted.", say.REFUSED)
-
-
-def _plain(value: object) -> str:
-    return " ".join(value) if isinstance(value, list) else str(value)
-
-
 def _with_script(values: dict[str, Any], words: list[str]) -> tuple[dict[str, Any], str]:
     """The fields with those of a script's #BSUB lines under them, and the script's text."""
     if words and not values.get("script"):
@@ -118,73 +100,6 @@ def _with_script(values: dict[str, Any], words: list[str]) -> tuple[dict[str, An
 
     text, embedded = read_script(values.get("script") or "-")
     return {**embedded, **values}, text
-
-
-def body_of(values: dict[str, Any], words: list[str], script: str) -> dict[str, Any]:
-    """The body of POST /v1/jobs."""
-    cwd = os.path.join(working_directory(), values.get("cwd") or "")
-    cwd = os.path.abspath(cwd)
-    umask = os.umask(0o077)
-    os.umask(umask)
-    body = {"cwd": cwd, "umask": umask, "env": environment(values.get("env") or "all")}
-    if script:
-        body["script"] = script
-        body["name"] = values.get("name") or os.path.basename(values.get("script") or "")
-    else:
-        body["command"] = words
-    if values.get("resreq"):
-        texts = values["resreq"]
-        body["resreq"] = texts[0] if len(texts) == 1 else _joined(texts)
-    for field in _GIVEN:
-        if values.get(field) not in (None, ""):
-            body[field] = values[field]
-    return {**body, **moments(values)}
-
-
-def moments(values: dict[str, Any]) -> dict[str, int]:
-    """Begin and termination time, by the clock of this machine and the user's local time."""
-    if not values.get("begin") and not values.get("terminate"):
-        return {}
-    from xcecli.line.moments import resolved
-
-    return resolved(values, time.time_ns() // 1_000)
-
-
-def _joined(texts: list[str]) -> str:
-    from xcecli.line.requirements import joined
-
-    return joined(texts)
-
-
-def environment(text: str) -> dict[str, str]:
-    """What `--env` says of this environment: `none`, or `all` or single names, `~NAME` without,
-    `NAME=VALUE` instead. What is no text cannot travel and is left out."""
-    parts = [part for part in text.split(",") if part]
-    everything = "all" in parts
-    env = dict(os.environ) if everything else {}
-    for part in parts:
-        name, mark, value = part.partition("=")
-        if part in ("all", "none"):
-            continue
-        if name.startswith("~"):
-            env.pop(name[1:], None)
-        elif mark:
-            env[name] = value
-        elif name in os.environ:
-            env[name] = os.environ[name]
-    odd = [name for name, value in env.items() if not _is_text(name + value)]
-    for name in odd:
-        say.tell(f"warning: the variable {name!a} is not UTF-8 and is left out")
-        del env[name]
-    return env
-
-
-def _is_text(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def named(word: str) -> str:
@@ -254,29 +169,37 @@ def ask_each(
     values: dict[str, Any],
     words: list[str],
     verb: str,
-    said: str,
+    said: str | Callable[[dict[str, Any]], str],
     body: dict[str, Any] | None = None,
 ) -> int:
     """Ask something of jobs and gangs; all are tried, the first failure gives the exit code.
-    `said` may name fields of the answer in braces."""
+    `said` may name fields of the answer in braces, or be a whole sentence made from it."""
     place, code = place_of(values), say.OK
     as_json = format_of(values) == "json"
     told_all = []
     for word in words:
         kind = "groups" if word.startswith("g") else "jobs"
-        path = f"/v1/{kind}/{named(word)}/{verb}"
-        unsure = f"whether {word} {said} is not known; look with `xcecli jobs -a`"
-        status, told = call(place, "POST", path, body, key=new_key(), unsure=unsure)
+        path = f"/v1/{kind}/{named(word)}{'/' if verb else ''}{verb}"
+        what = said if isinstance(said, str) else "is changed"
+        unsure = f"whether {word} {what} is not known; look with `xcecli jobs -a`"
+        method = "POST" if verb else "PATCH"
+        status, told = call(place, method, path, body, key=new_key(), unsure=unsure)
         if status >= 300:
             say.tell_failure(say.failure_of(status, told))
             code = code or say.exit_code_of(status)
         elif as_json:
             told_all.append(told)
         else:
-            print(f"{titled(word)} {said.format(**told)}")
+            print(_sentence(word, said, told))
     if as_json:
         print(json.dumps(told_all))
     return code
+
+
+def _sentence(word: str, said: str | Callable[[dict[str, Any]], str], told: dict[str, Any]) -> str:
+    if isinstance(said, str):
+        return f"{titled(word)} {said.format(**told)}"
+    return said(told).format(**told)
 
 
 # -- wait ---------------------------------------------------------------------------------------

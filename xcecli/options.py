@@ -86,6 +86,7 @@ SUBMIT = Command(
         Option("-t", "terminate", "bsub", "TIME", "end it at that time"),
         Option("-r --rerunnable", "rerunnable", "flag", "", "run it again when its host is lost"),
         Option("-Q", "requeue_exits", "bsub", "EXITS", "run it again on these: 'all ~0', '3 4'"),
+        Option("-M", "mem_limit_bytes", "bsub", "SIZE", "memory limit on each host"),
         Option("-P --project", "project", "text", "NAME", "project"),
         Option("-Jd --description", "description", "text", "TEXT", "what it is, for people"),
         Option("--stop-after", "stop_after", "text", "TIME", "stop it when its host is cut off"),

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from xcecli import __version__, doing, say
-from xcecli.commands.changes import requeue
+from xcecli.commands.changes import bottom, modify, requeue, switch, top
 from xcecli.commands.checks import array, dependency, resreq, script
 from xcecli.commands.cluster import applications, claim, hosts, instances, queues
 from xcecli.commands.groups import group
@@ -109,6 +109,10 @@ for _command in (
     suspend,
     resume,
     requeue,
+    modify,
+    switch,
+    top,
+    bottom,
     wait,
     logs,
     explain,

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from msgspec import structs
 
 from tests.core.depending.chance import some_dependency
-from tests.core.living.chance import requeue, some_life, some_size
+from tests.core.living.chance import change, requeue, some_life, some_size
 from tests.core.suspended import any_suspension, resume_of
 from tests.kit.agents import Life, Provision
 from tests.kit.words import (
@@ -167,6 +167,7 @@ class Walk:
             (14, self.kill),
             (5, lambda: requeue(self)),
             (16, self.suspend),
+            (9, lambda: change(self)),
             (10, self.mute),
             (14, self.unmute),
             (6, self.restart),
@@ -319,6 +320,8 @@ class Walk:
                     here.phase = "released"
                     world.agents[name].tell_attachment(here, "released")
         for key in sorted(world.state.jobs):
+            if world.state.jobs[key].requeue == "HELD":
+                self._ask(c.RequeueJob(actor=OPS, job=key))
             if command := resume_of(world.state, key):
                 self._ask(command)
         world.run(10 * MINUTE_US)

@@ -16,7 +16,7 @@ from xce.resreq.options.script import Reading, read_script
 EXPECTED = Path(__file__).parent / "expected" / "scripts.txt"
 HONOURED = {
     "-J", "-n", "-R", "-gpu", "-q", "-app", "-o", "-e", "-i", "-H", "-K", "-sp", "-env", "-cwd",
-    "-W", "-We", "-b", "-t", "-P", "-Jd", "-r", "-rn", "-Q",
+    "-W", "-We", "-b", "-t", "-P", "-Jd", "-r", "-rn", "-Q", "-M",
     "-w", "-g", "-ti",
 }  # fmt: skip
 

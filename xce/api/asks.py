@@ -79,19 +79,39 @@ def submit_job(http: HttpRequest, body: bytes, part: str = "") -> SubmitJob:
     judge_job(asked)
     array = array_of(asked.name) if is_array(asked.name) else None
     blobs: dict[str, bytes] = {}
-    spec = Spec(
+    name = array.name if array is not None else asked.name or _short(asked)
+    spec = spec_of(http, asked, name, blobs)
+    return SubmitJob(
+        actor=actor,
+        spec=spec,
+        queue=asked.queue,
+        priority=asked.priority,
+        held=asked.held,
+        array=canonical_array(array).removeprefix(array.name) if array is not None else "",
+        indices=runs_of_name(array) if array is not None else (),
+        array_limit=array.limit if array is not None else 0,
+        owner=actor.uid,
+        after=asked.after,
+        blobs=blobs,
+        request=request_of(http, body, part),
+    )
+
+
+def spec_of(http: HttpRequest, asked: JobRequest, name: str, blobs: dict[str, bytes]) -> Spec:
+    """The spec that a body asks for; texts that it names go into `blobs`."""
+    return Spec(
         command=asked.command,
-        name=array.name if array is not None else asked.name or _short(asked),
+        name=name,
         cwd=asked.cwd,
         script=_blob(blobs, asked.script.encode()) if asked.script else "",
         environment=environment(blobs, asked.env),
         stdin=asked.stdin,
         stdout=_file(asked.stdout),
         stderr=_file(asked.stderr),
-        tasks=asked.tasks,
+        tasks=asked.tasks or 0,
         run=asked.run,
         resreq=asked.resreq,
-        user=user_name(actor.uid),
+        user=user_name(actor_of(http).uid),
         gid=http.scope["state"].get(PEER_GID, -1),
         umask=asked.umask,
         application=asked.application,
@@ -106,20 +126,7 @@ def submit_job(http: HttpRequest, body: bytes, part: str = "") -> SubmitJob:
         job_group=asked.job_group,
         rerunnable=asked.rerunnable,
         requeue_exits=asked.requeue_exits,
-    )
-    return SubmitJob(
-        actor=actor,
-        spec=spec,
-        queue=asked.queue,
-        priority=asked.priority,
-        held=asked.held,
-        array=canonical_array(array).removeprefix(array.name) if array is not None else "",
-        indices=runs_of_name(array) if array is not None else (),
-        array_limit=array.limit if array is not None else 0,
-        owner=actor.uid,
-        after=asked.after,
-        blobs=blobs,
-        request=request_of(http, body, part),
+        mem_limit_bytes=asked.mem_limit_bytes,
     )
 
 

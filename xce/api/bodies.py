@@ -33,7 +33,7 @@ class JobRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     name: str = ""
     queue: str = ""
     priority: int = -1
-    tasks: int = 1
+    tasks: int | None = None
     resreq: str = ""
     run: str = ONCE
     cwd: str = "/"
@@ -56,6 +56,7 @@ class JobRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     job_group: str = ""
     rerunnable: bool | None = None
     requeue_exits: str = ""
+    mem_limit_bytes: int = 0
 
 
 class GroupRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -71,7 +72,7 @@ def judge_job(asked: JobRequest) -> None:
     """A Problem when no such job can be."""
     judge_origin(asked)
     _judge_what(asked)
-    if not 1 <= asked.tasks <= TASKS_MAX:
+    if asked.tasks is not None and not 1 <= asked.tasks <= TASKS_MAX:
         raise Problem("invalid", f"tasks: a number from 1 to {TASKS_MAX}", pointer="/tasks")
     if asked.run not in (ONCE, PER_HOST, PER_TASK):
         raise Problem("invalid", "run: once, host or task", pointer="/run")
@@ -89,6 +90,8 @@ def judge_job(asked: JobRequest) -> None:
     for field in ("run_limit_us", "run_estimate_us", "begin_us", "terminate_us"):
         if not 0 <= getattr(asked, field) <= TIME_US_MAX:
             raise Problem("invalid", f"{field}: microseconds, 0 for none", pointer=f"/{field}")
+    if not 0 <= asked.mem_limit_bytes <= TIME_US_MAX:
+        raise Problem("invalid", "mem_limit_bytes: bytes, 0 for none", pointer="/mem_limit_bytes")
     for field in ("project", "description"):
         text = getattr(asked, field)
         if len(text) > NAME_CHARACTERS_MAX or not text.isprintable():

@@ -81,6 +81,8 @@ def blob_names(record: Record) -> list[str]:
         return [body.spec]  # type: ignore[attr-defined]
     if record.kind == "GroupSubmitted":
         return [body.spec, *body.member_specs]  # type: ignore[attr-defined]
+    if record.kind == "JobChanged":
+        return [body.spec]  # type: ignore[attr-defined]
     return []
 
 

@@ -67,6 +67,7 @@ class Task(Message, frozen=True, gc=False, kw_only=True):
     Output paths may hold `%J`, `%I` resolved by the controller; relative ones are under `cwd`.
     `files`: content by variable; the host writes each to a file of the user's before the launch is
     armed, sets the variable to its path, and removes it when the launch is over.
+    `stop_signal` ("": TERM) asks its processes to end, before SIGKILL.
     `run_limit_us` of running, and the moment `terminate_us`, are enforced by the host itself.
     `lease_us` > 0: the supervisor stops it that long after its agent sent the last poll that was
     answered. A process that is there `unkillable_after_us` after SIGKILL is told of.
@@ -93,6 +94,7 @@ class Task(Message, frozen=True, gc=False, kw_only=True):
     terminate_us: int = 0
     ready_port: int = 0
     kill_grace_us: int = 10_000_000
+    stop_signal: str = ""
     lease_us: int = 0
     unkillable_after_us: int = 30_000_000
 

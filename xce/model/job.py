@@ -40,6 +40,16 @@ class Topology(Struct, frozen=True, gc=False, kw_only=True):
     segment: int = 0
 
 
+class Asked(Struct, frozen=True, gc=False, kw_only=True):
+    """What a job asked for where its profile and queue have a say: its own requirement as it was
+    written, tasks and limits; 0 and "" are nothing."""
+
+    resreq: str = ""
+    tasks: int = 0
+    run_limit_us: int = 0
+    mem_limit_bytes: int = 0
+
+
 class Spec(Struct, frozen=True, gc=False, kw_only=True):
     """Everything about a job that never changes: what to run, where output goes, what it needs.
 
@@ -51,7 +61,8 @@ class Spec(Struct, frozen=True, gc=False, kw_only=True):
     and `terminate_us` are moments; 0 is none. `stop_after_us` of a plain job: its host stops it
     that long after it was last answered (0: never); a member's is its group's. A `rerunnable`
     job runs again after the loss of a host (None: as its profile or queue says); `requeue_exits`
-    are the exit values that send it back to its queue ("": theirs).
+    are the exit values that send it back to its queue ("": theirs). `asked` is what it asked for
+    itself; specs of before have none.
     """
 
     command: tuple[str, ...]
@@ -87,6 +98,8 @@ class Spec(Struct, frozen=True, gc=False, kw_only=True):
     project: str = ""
     description: str = ""
     stop_after_us: int = 0
+    mem_limit_bytes: int = 0
+    asked: Asked | None = None
 
 
 class Exit(Struct, frozen=True, gc=False, kw_only=True):
@@ -123,6 +136,10 @@ class Job(Struct, frozen=True, gc=False, kw_only=True):
     `suspend_since_us` since when it is stopped, `suspended_us` how long its attempt was stopped
     before that; `resume_us` when it was asked to go on, 0 while nobody did.
 
+    `position` moves it before (less than 0) or behind all other work of its queue. `turn_us` and
+    `turn` are another place of its owner that it took over: the time of submission and the place
+    (`ids.place_of`) of that job; 0 is its own.
+
     `requeue` says what becomes of an attempt that is being stopped to run again: PENDING or HELD,
     "" when nobody asked. `requeues` counts requeues by exit value, `avoid` names hosts where it
     ended with one that excludes them.
@@ -156,6 +173,8 @@ class Job(Struct, frozen=True, gc=False, kw_only=True):
     after_ids: str = ""
     after_latched: tuple[int, ...] = ()
     after_met_us: int = 0
+    turn_us: int = 0
+    turn: int = 0
     requeue: str = ""
     requeues: int = 0
     avoid: tuple[str, ...] = ()

@@ -17,6 +17,7 @@ from xcecli.commands.jobs import suspend as suspend_any
 from xcecli.commands.jobs import wait as wait_any
 from xcecli.commands.shape import CONTEXT, Family, command, epilog, fetch, show
 from xcecli.doing import format_of, hosts_text, named, new_key, place_of, quoted, wait_for
+from xcecli.line.body import environment
 from xcecli.manifest_text import TEXT_BYTES_MAX, Marked, TextError, load_yaml
 from xcecli.say import Failure
 from xcecli.wire import call, working_directory
@@ -86,7 +87,7 @@ def _body(document: Any, env: str, cwd: str) -> dict[str, Any]:
     umask = os.umask(0o077)
     os.umask(umask)
     where = os.path.abspath(os.path.join(working_directory(), cwd))
-    return {"manifest": document, "cwd": where, "umask": umask, "env": doing.environment(env)}
+    return {"manifest": document, "cwd": where, "umask": umask, "env": environment(env)}
 
 
 def _refuse_faults(file: str, source: str, marked: Marked) -> None:

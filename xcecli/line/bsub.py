@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 def read_line(argv: list[str]) -> tuple[Values, list[str]] | None:
     """The fields and the command of a submission's line; None when click is to say what is wrong.
     A value that cannot be taken is a Failure."""
-    from xce.resreq.options.script import read_command_line
-
     split = _split(argv)
     if split is None:
         return None
@@ -28,15 +26,55 @@ def read_line(argv: list[str]) -> tuple[Values, list[str]] | None:
     parsed = parse(SUBMIT, own)
     if parsed is None or parsed[1]:
         return None
+    return {**_read(given, "Job not submitted."), **parsed[0]}, command
+
+
+def read_changes(argv: list[str]) -> tuple[Values, tuple[str, ...], list[str]]:
+    """The fields of a change's line, those that are put back (`-Wn`), and its words."""
+    from xce.resreq.options.bsub import BSUB
+
+    back: dict[str, None] = {}
+    left: list[str] = []
+    words: list[str] = []
+    while argv:
+        split = _split(argv)
+        if split is None or split[0]:
+            odd = next(word for word in argv if word.startswith("-"))
+            raise Failure(f"{odd}: there is no such option", say.USAGE)
+        _, given, rest = split
+        left += given
+        words, argv = words + rest[:1], rest[1:]
+    options = []
+    for at, word in enumerate(left):
+        option = BSUB.get(word[:-1]) if word.endswith("n") and word not in BSUB else None
+        if option is not None and option.field and (at == 0 or not _awaits(left[at - 1])):
+            back[option.field] = None
+        else:
+            options.append(word)
+    return _read(options, "Nothing was changed."), tuple(back), words
+
+
+def _awaits(word: str) -> bool:
+    """Whether the word behind it is its value."""
+    from xce.resreq.options.bsub import split_option
+
+    option, joined = split_option(word)
+    return option is not None and option.takes_value and not joined
+
+
+def _read(given: list[str], otherwise: str) -> Values:
+    """The fields of options of bsub; what is not acted on is told."""
+    from xce.resreq.options.script import read_command_line
+
     reading = read_command_line(given)
     for one in reading.warnings:
         say.tell(f"warning: {one.message}{f' ({one.hint})' if one.hint else ''}")
     errors = [*reading.errors, *(one for one in reading.warnings if one.code == "gpus_per_host")]
     if errors:
         for one in errors[:-1]:
-            say.tell_failure(_failure(one))
-        raise _failure(errors[-1])
-    return {**reading.fields(), **parsed[0]}, command
+            say.tell_failure(_failure(one, otherwise))
+        raise _failure(errors[-1], otherwise)
+    return reading.fields()
 
 
 def _split(argv: list[str]) -> tuple[list[str], list[str], list[str]] | None:
@@ -83,6 +121,6 @@ def _may_be(option: Option, value: str) -> bool:
     return all(n.isascii() and n.isdigit() and len(n) <= DIGITS_MAX for n in numbers)
 
 
-def _failure(one: Finding) -> Failure:
+def _failure(one: Finding, otherwise: str) -> Failure:
     code = say.USAGE if one.code in ("unknown_option", "no_value") else say.REFUSED
-    return Failure(f"{one.message}. Job not submitted.", code, one.hint)
+    return Failure(f"{one.message}. {otherwise}", code, one.hint)

@@ -3,7 +3,8 @@
 import random
 from typing import TYPE_CHECKING, Any
 
-from tests.kit.words import OPS
+from tests.core.depending.chance import some_dependency
+from tests.kit.words import ANNA, BERT, OPS
 from xce.controller.core import commands as c
 from xce.model.config import SECOND_US
 
@@ -11,13 +12,13 @@ if TYPE_CHECKING:
     from tests.core.walk import Walk
 
 
-def some_size(chance: random.Random) -> dict[str, Any]:
-    """How large a random job is, and whether it is held."""
-    return {
+def some_size(chance: random.Random, *, held: bool = True) -> dict[str, Any]:
+    """How large a random job is, and perhaps whether it is held."""
+    size = {
         "tasks": chance.choice((1, 1, 2, 4, 6)),
         "resreq": chance.choice(("", "span[hosts=1]", "span[ptile=1]", "rusage[mem=2GB]")),
-        "held": chance.random() < 0.1,
     }
+    return {**size, "held": chance.random() < 0.1} if held else size
 
 
 def some_life(chance: random.Random, now_us: int) -> dict[str, Any]:
@@ -44,3 +45,25 @@ def requeue(walk: "Walk") -> None:
         which = walk.chance.choice((("running",), ("done", "exited"), ("running", "exited")))
         command = c.RequeueJob(actor=OPS, job=walk.chance.choice(jobs), which=which, held=held)
         walk._ask(command)
+
+
+def change(walk: "Walk") -> None:
+    """Somebody changes, switches or moves a job."""
+    state, chance = walk.world.state, walk.chance
+    keys = sorted({*state.jobs, *state.arrays})
+    if not keys:
+        return
+    key, actor = chance.choice(keys), chance.choice((OPS, ANNA, BERT))
+    now_us = walk.world.now_us
+    commands: tuple[c.Command, ...] = (
+        c.ModifyJob(actor=actor, job=key, spec=some_life(chance, now_us)),
+        c.ModifyJob(actor=actor, job=key, spec={**some_size(chance, held=False), "name": "new"}),
+        c.ModifyJob(actor=actor, job=key, priority=chance.choice((-1, 10, 90))),
+        c.ModifyJob(
+            actor=actor, job=key, after=chance.choice(("", some_dependency(chance, state)))
+        ),
+        c.SwitchJob(actor=actor, job=key, queue=chance.choice(("normal", "night", "none"))),
+        c.MoveJob(actor=actor, job=key, to="top", position=chance.choice((1, 1, 2, 50))),
+        c.MoveJob(actor=actor, job=key, to="bottom", position=chance.choice((1, 1, 2, 50))),
+    )
+    walk._ask(chance.choice(commands))

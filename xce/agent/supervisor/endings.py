@@ -92,7 +92,7 @@ class Endings:
         if live.was_started and live.tree.mains and not live.is_frozen:
             live.state = STOPPING
             live.kill_at_s = clock_s() + live.grace_s
-            live.tree.signal(signal.SIGTERM, self.others(live))
+            live.tree.signal(live.stop_signal, self.others(live))
             live.tree.signal(signal.SIGCONT, self.others(live))
             self.wake(live, LOOK_S)
         else:

@@ -56,6 +56,7 @@ class Launch:
         self.message = ""
         self.kill_at_s = 0.0
         self.grace_s = 10.0
+        self.stop_signal = int(signal.SIGTERM)
         self.limit_s = 0.0
         self.terminate_us = 0
         self.let_go_s = 0.0
@@ -95,7 +96,8 @@ class Launch:
         """What the task says of its time and readiness."""
         self.grace_s = task["kill_grace_us"] / 1e6
         self.limit_s = task["run_limit_us"] / 1e6
-        # An agent of before says no termination time.
+        # An agent of before says no termination time and no signal.
+        self.stop_signal = signal_number(task.get("stop_signal", "")) or int(signal.SIGTERM)
         self.terminate_us = task.get("terminate_us", 0)
         self.ready_port = task["ready_port"]
         # An agent of before says neither of these.

@@ -12,6 +12,8 @@ from msgspec import Struct
 from xce.controller.core import commands as c
 from xce.controller.core.deciders.asked.arrays import limit_array
 from xce.controller.core.deciders.asked.kill import kill
+from xce.controller.core.deciders.asked.modify import modify_job
+from xce.controller.core.deciders.asked.move import move_job, switch_job
 from xce.controller.core.deciders.asked.queues import change_queue, turn_window
 from xce.controller.core.deciders.asked.requeue import requeue_job
 from xce.controller.core.deciders.asked.submit import submit_group, submit_job
@@ -53,6 +55,9 @@ _DECIDERS = {
     c.RequeueJob: requeue_job,
     c.Suspend: suspend_work,
     c.Resume: resume_work,
+    c.ModifyJob: modify_job,
+    c.SwitchJob: switch_job,
+    c.MoveJob: move_job,
     c.LoadConfig: load_config,
     c.ChangeQueue: change_queue,
     c.TurnWindow: turn_window,

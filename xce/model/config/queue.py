@@ -14,7 +14,9 @@ class QueueConfig(Struct, frozen=True, gc=False, kw_only=True):
     work runs.
     `order` names policies (scheduler/policies.py), () is what the cluster says.
     Jobs run again on `requeue_exits` (LSF: REQUEUE_EXIT_VALUES), `requeues_max` times and then
-    wait held (-1: as often as it takes); `rerunnable` is for jobs that say nothing."""
+    wait held (-1: as often as it takes); `rerunnable` is for jobs that say nothing.
+    `run_limit_us`, `mem_limit_bytes` and `tasks_max` are the most that a job may have, 0 is no
+    limit; `terminate_signal` asks a job to end; exit values of `success_exits` are good."""
 
     name: str
     priority: int = 30
@@ -38,6 +40,14 @@ class QueueConfig(Struct, frozen=True, gc=False, kw_only=True):
     requeue_exits: str = ""
     requeues_max: int = -1
     rerunnable: bool = False
+    run_limit_us: int = 0
+    run_limit_default_us: int = 0
+    tasks_min: int = 0
+    tasks_default: int = 0
+    tasks_max: int = 0
+    mem_limit_bytes: int = 0
+    terminate_signal: str = ""
+    success_exits: tuple[int, ...] = ()
     backfill: str = ""
     backfill_depth: int = 0
     preemptive: tuple[str, ...] = ()
@@ -46,7 +56,7 @@ class QueueConfig(Struct, frozen=True, gc=False, kw_only=True):
 
 class ApplicationConfig(Struct, frozen=True, gc=False, kw_only=True):
     """An application profile: `resreq` counts for jobs that name it, under the job's own and over
-    the queue's; so do exit values, where there are any."""
+    the queue's; so do exit values, where there are any. Limits are as a queue's."""
 
     name: str
     description: str = ""
@@ -54,3 +64,11 @@ class ApplicationConfig(Struct, frozen=True, gc=False, kw_only=True):
     requeue_exits: str = ""
     requeues_max: int = -1
     rerunnable: bool = False
+    run_limit_us: int = 0
+    run_limit_default_us: int = 0
+    tasks_min: int = 0
+    tasks_default: int = 0
+    tasks_max: int = 0
+    mem_limit_bytes: int = 0
+    terminate_signal: str = ""
+    success_exits: tuple[int, ...] = ()

@@ -58,11 +58,13 @@ class GroupSealed(Body, frozen=True, gc=False, kw_only=True):
 
 class JobChanged(Body, frozen=True, gc=False, kw_only=True):
     """One field of a job was changed on request (hold and its end among them); of an array that of
-    `elements` (none: all). `launches` are those whose hosts must hear of it."""
+    `elements` (none: all). `launches` are those whose hosts must hear of it; `spec` is the blob of
+    its new spec, "" where that stays."""
 
     job: int
     field: str
     new: str
+    spec: str = ""
     launches: tuple[int, ...] = ()
     elements: tuple[tuple[int, int, int], ...] = ()
 

@@ -6,6 +6,7 @@ second list.
 
 from xce.ops.config.kinds import (
     AMOUNT,
+    CODES,
     COUNT,
     DURATION,
     EXITS,
@@ -20,6 +21,7 @@ from xce.ops.config.kinds import (
     PORTS,
     RANGES,
     RESREQ,
+    SIGNAL,
     SIZE,
     TABLE,
     TABLES,
@@ -52,6 +54,31 @@ TOP = {
     "hosts": Field(kind=TABLES, about="real hosts, where they are not as measured"),
     "emulate": Field(kind=TABLE, about="hosts that `xce up` plays on this machine"),
 }
+JOB = {
+    "requeue_exit_values": Field(
+        kind=EXITS, to="requeue_exits", about="exit values with which a job runs again"
+    ),
+    "max_job_requeue": Field(
+        kind=COUNT, to="requeues_max", about="how often; then the job is held (no end)"
+    ),
+    "rerunnable": Field(
+        kind=FLAG, to="rerunnable", about="whether a job runs again when its host is lost"
+    ),
+    "run_limit": Field(kind=DURATION, to="run_limit_us", about="the most that a job may run"),
+    "run_limit_default": Field(
+        kind=DURATION, to="run_limit_default_us", about="for jobs without -W (the most)"
+    ),
+    "tasks_min": Field(kind=COUNT, to="tasks_min", about="the fewest tasks of a job"),
+    "tasks_default": Field(kind=COUNT, to="tasks_default", about="for jobs without -n (1)"),
+    "tasks_max": Field(kind=COUNT, to="tasks_max", about="the most tasks of a job"),
+    "mem_limit": Field(kind=SIZE, to="mem_limit_bytes", about="the most memory on each host"),
+    "terminate_signal": Field(
+        kind=SIGNAL, to="terminate_signal", about="asks a job to end, before SIGKILL (TERM)"
+    ),
+    "success_exit_values": Field(
+        kind=CODES, to="success_exits", about="exit values that are as good as 0"
+    ),
+}
 QUEUE = {
     "name": Field(kind=NAME, to="name", needed=True, about="the queue's name"),
     "priority": Field(kind=COUNT, to="priority", about="larger goes first"),
@@ -64,30 +91,14 @@ QUEUE = {
     "reservation_ranges": Field(
         kind=RANGES, to="reservation_ranges", about="least and most of rusage[ ]: `mem=1GB,8GB`"
     ),
-    "requeue_exit_values": Field(
-        kind=EXITS, to="requeue_exits", about="exit values with which a job runs again"
-    ),
-    "max_job_requeue": Field(
-        kind=COUNT, to="requeues_max", about="how often; then the job is held (no end)"
-    ),
-    "rerunnable": Field(
-        kind=FLAG, to="rerunnable", about="whether a job runs again when its host is lost"
-    ),
+    **JOB,
     **QUEUE_SHARES,
 }
 APPLICATION = {
     "name": Field(kind=NAME, to="name", needed=True, about="the application profile's name"),
     "description": Field(kind=TEXT, to="description", about="for people"),
     "resreq": Field(kind=RESREQ, to="resreq", about="under that of its jobs, over the queue's"),
-    "requeue_exit_values": Field(
-        kind=EXITS, to="requeue_exits", about="exit values with which a job runs again"
-    ),
-    "max_job_requeue": Field(
-        kind=COUNT, to="requeues_max", about="how often; then the job is held (no end)"
-    ),
-    "rerunnable": Field(
-        kind=FLAG, to="rerunnable", about="whether a job runs again when its host is lost"
-    ),
+    **JOB,
 }
 TYPE = {
     "name": Field(kind=NAME, to="name", needed=True, about="the type's name"),

@@ -5,6 +5,7 @@ expected. Durations and sizes are written as everywhere (`90s`, `8GB`).
 """
 
 import pwd
+import signal
 from collections.abc import Callable
 from typing import Any
 
@@ -116,6 +117,20 @@ def _ranges(value: Any) -> str:
     return text
 
 
+def _signal(value: Any) -> str:
+    text = _text(value).upper().removeprefix("SIG")
+    if f"SIG{text}" not in signal.Signals.__members__:
+        raise Unfit("a signal like TERM or USR2")
+    return text
+
+
+def _codes(value: Any) -> tuple[int, ...]:
+    good = isinstance(value, list) and all(type(one) is int and 0 <= one < 256 for one in value)
+    if not good:
+        raise Unfit("a list of exit values from 0 to 255")
+    return tuple(sorted(set(value)))
+
+
 def _exits(value: Any) -> str:
     try:
         return judge(BSUB["-Q"], _text(value)).means
@@ -188,6 +203,8 @@ def pool_of(values: dict[str, Any]) -> PoolConfig:
 
 TEXT = Kind(word="text", read=_text)
 POLICY = Kind(word=" | ".join(BACKFILL_POLICIES), read=_one_of(*BACKFILL_POLICIES))
+SIGNAL = Kind(word="signal", read=_signal)
+CODES = Kind(word="list of exit values", read=_codes)
 EXITS = Kind(word="exit values", read=_exits)
 RESREQ = Kind(word="resource requirement", read=_requirement)
 RANGES = Kind(word="ranges of reservations", read=_ranges)

@@ -109,6 +109,7 @@ _HONOURED = (
     _honoured("-r", Value.FLAG, "rerunnable", "run again after a loss"),
     _honoured("-rn", Value.FLAG, "rerunnable", "do not run again after a loss", turns_off=True),
     _honoured("-Q", Value.EXITS, "requeue_exits", "exit values that requeue"),
+    _honoured("-M", Value.SIZE, "mem_limit_bytes", "memory limit on each host"),
     _honoured("-Jd", Value.TEXT, "description", "description"),
     _honoured("-w", Value.DEPENDENCY, "after", "dependency on other jobs"),
     _honoured("-g", Value.TEXT, "job_group", "job group"),
@@ -126,7 +127,6 @@ _KEPT = """
 -We+            limit      estimated run time from now on
 -Wep            percent    estimated part of the run limit
 -c              limit      CPU time limit
--M              size       memory limit
 -v              size       virtual memory limit
 -S              size       stack limit
 -D              size       data limit

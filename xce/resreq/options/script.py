@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct, structs
 
+from xce.model.units import parse_size
 from xce.resreq.errors import ResreqError
 from xce.resreq.options.bsub import (
     BSUB,
@@ -71,6 +72,8 @@ class Reading(Struct, frozen=True, kw_only=True):
                 taken[option.field] = not option.turns_off
             elif option.value is Value.COUNT:
                 taken[option.field] = int(given.means.partition(",")[0] or 1)
+            elif option.value is Value.SIZE:
+                taken[option.field] = parse_size(given.value.removesuffix("!") or "0")
             elif option.value is Value.LIMIT:
                 taken[option.field] = limit_us(given.value) if given.means else 0
             elif option.value is Value.NUMBER:

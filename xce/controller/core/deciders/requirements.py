@@ -5,6 +5,7 @@ from functools import lru_cache
 from msgspec import structs
 
 from xce.controller.core.commands import Rejection
+from xce.controller.core.deciders.job_limits import limited, wrong_size
 from xce.model.config import ApplicationConfig, Config, QueueConfig, TypeConfig
 from xce.model.job import TASKS_MAX, Spec
 from xce.model.need import Need
@@ -23,7 +24,7 @@ def resolve_spec(config: Config, spec: Spec, queue: QueueConfig) -> Spec | Rejec
     """The spec with its requirement in canonical text and resolved form."""
     if not spec.command and not spec.script:
         return Rejection(code="invalid", message="there is no command to run", field="command")
-    if not 0 < spec.tasks <= TASKS_MAX:
+    if not 0 <= spec.tasks <= TASKS_MAX:
         return Rejection(
             code="invalid",
             message=f"-n {spec.tasks}: the number of tasks must be from 1 to {TASKS_MAX}",
@@ -32,6 +33,9 @@ def resolve_spec(config: Config, spec: Spec, queue: QueueConfig) -> Spec | Rejec
     application = _application(config, spec.application)
     if isinstance(application, Rejection):
         return application
+    within = limited(config, spec, queue)
+    if isinstance(within, Rejection):
+        return within
     below = (queue.default_resreq, queue.reservation_ranges)
     try:
         resreq, need = resolved(spec.resreq, application.resreq, below, config.types)
@@ -39,10 +43,11 @@ def resolve_spec(config: Config, spec: Spec, queue: QueueConfig) -> Spec | Rejec
         if application.resreq and _fits(spec.resreq, below, config.types):
             return _refusal(error, application.resreq, application.name)
         return _refusal(error, spec.resreq)
-    tasks = _tasks(spec.tasks, need)
+    tasks = _tasks(within.tasks, need)
     if isinstance(tasks, Rejection):
         return tasks
-    return structs.replace(spec, resreq=resreq, need=need, tasks=tasks)
+    made = structs.replace(within, resreq=resreq, need=need, tasks=tasks)
+    return wrong_size(config, made, queue) or made
 
 
 def _application(config: Config, name: str) -> ApplicationConfig | Rejection:

@@ -128,7 +128,6 @@ class Indexes(Holdings, Standing):
     # -- one hook per table --------------------------------------------------------------------
     def _job(self, key: Any, old: Any, new: Any) -> None:
         self._in_group(old, new)
-        self._count_user(old, new)
         note_job(self.limited, key, new, self._state.specs)
         for one, sign in ((old, -1), (new, 1)):
             if one is not None and one.state == "PENDING":
@@ -160,12 +159,13 @@ class Indexes(Holdings, Standing):
         ended = new is not None and new.state in ENDED_JOB and new.group == 0
         if ended and (old is None or old.state != new.state):
             self.timer(new.ended_us + self._state.config.clean_period_us, "retire_job", key)
+        # Last: a spec that nobody names any more is forgotten, and the old place is of one.
+        self._count_user(old, new)
 
     def _array(self, key: Any, old: Any, new: Any) -> None:
         """All elements that wait stand in the order as one; each is placed as if it were a job."""
         self.backlog.array(old, new)
         self._in_group(old, new)
-        self._count_user(old, new)
         for one, sign in ((old, -1), (new, 1)):
             if one is not None and one.count(PENDING):
                 add(self.waiting_specs, one.spec, sign)
@@ -192,6 +192,7 @@ class Indexes(Holdings, Standing):
             self._delays(new.spec, new.pending_us, key)
         if new is not None and new.ended_us and (old is None or old.ended_us != new.ended_us):
             self.timer(new.ended_us + self._state.config.clean_period_us, "retire_array", key)
+        self._count_user(old, new)
 
     def _in_group(self, old: Any, new: Any) -> None:
         """A job or an array may be in a job group, and may come to be in another."""

@@ -49,6 +49,17 @@ def runs_again(draft: Draft, key: int) -> bool:
     return True
 
 
+def is_success(state: State, job: Job) -> bool:
+    """Whether a plain job ended well: by 0, or as its profile or queue says (LSF:
+    SUCCESS_EXIT_VALUES)."""
+    ended = job.exit
+    if ended is None or ended.how != "exited":
+        return False
+    return ended.code == 0 or (
+        ended.reason == "exit" and ended.code in setting(state, job, "success_exits", ())
+    )
+
+
 def setting(state: State, job: Job, name: str, unset: T) -> T:
     """What the job's profile says, or else its queue; `unset` where both say nothing."""
     own = state.config.application(state.specs[job.spec].application)

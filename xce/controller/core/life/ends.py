@@ -8,7 +8,7 @@ decides. A group ends only when none of its launches is live.
 from msgspec import structs
 
 from xce.controller.core.fold.state import State
-from xce.controller.core.life.again import runs_again
+from xce.controller.core.life.again import is_success, runs_again
 from xce.controller.core.life.draft import Draft
 from xce.controller.core.life.relations import consumers, is_over
 from xce.controller.core.life.rules import CLAIM_LOST, delay_us, rank_of, spend
@@ -182,7 +182,7 @@ def _end_plain(draft: Draft, job: Job) -> None:
     elif draft.state.starts[job.start].state == "FAILED":
         retry_broken_job(draft, job.key)
     else:
-        event = "end_done" if is_good(job.exit) else "end_exited"
+        event = "end_done" if is_success(draft.state, job) else "end_exited"
         draft.fire("job", job.key, event, ended_us=draft.now_us, allocation=0)
 
 

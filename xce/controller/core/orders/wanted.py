@@ -6,6 +6,7 @@ until its claim is released. Records only say which entities to look at; recover
 """
 
 from xce.controller.core.fold.state import State
+from xce.controller.core.life.again import setting
 from xce.controller.core.orders.environment import go_environment, launch_environment
 from xce.controller.core.orders.hostfiles import host_files
 from xce.dispatch.protocol import GONE, PREPARED, READY, RUNNING, AttachmentOrder, LaunchOrder, Task
@@ -145,7 +146,8 @@ def task_of(state: State, launch: Launch) -> Task:
         umask=spec.umask,
         processes=launch.processes,
         first_rank=launch.first_rank,
-        mem_bytes=_mem_bytes(state, launch),
+        mem_bytes=spec.mem_limit_bytes or _mem_bytes(state, launch),
+        stop_signal=setting(state, job, "terminate_signal", ""),
         run_limit_us=spec.run_limit_us,
         terminate_us=_over_us(state, launch, spec),
         ready_port=_ready_port(state, launch, job),

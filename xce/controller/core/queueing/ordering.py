@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 Work = Job | Array | Group
-_PLACED_BY = ("queue", "priority", "submit_us", "spec", "position")
+_PLACED_BY = ("queue", "priority", "submit_us", "spec", "position", "turn_us", "turn")
 
 
 def same_place(old: Work, new: Work) -> bool:
     """Whether a change leaves what waits where it is in the order."""
-    return all(getattr(old, name) == getattr(new, name) for name in _PLACED_BY)
+    return all(getattr(old, name, 0) == getattr(new, name, 0) for name in _PLACED_BY)
 
 
 class Ordering:
@@ -74,7 +74,9 @@ class Ordering:
         spec = self._state.specs.get(job.spec)
         account = self.account(job.queue, job.owner, spec.user_group if spec else "")
         work = self._waits(job, spec.tasks if spec else 1)
-        return self._place(job, work, account, (0, place_of(key)))
+        own = (0, place_of(key))
+        turn = job.turn if isinstance(job, Job) else 0
+        return self._place(job, work, account, (0, turn, *own) if turn else own)
 
     def of_group(self, group: Group) -> Place:
         """A gang's place."""
@@ -90,9 +92,10 @@ class Ordering:
 
     def _waits(self, work: Work, tasks: int) -> Waits:
         config = self._state.config
-        return Waits(work.priority, work.submit_us, tasks, config.age_add, config.age_every_us)
+        since_us = getattr(work, "turn_us", 0) or work.submit_us
+        return Waits(work.priority, since_us, tasks, config.age_add, config.age_every_us)
 
-    def _place(self, work: Work, waits: Waits, account: str, number: tuple[int, int]) -> Place:
+    def _place(self, work: Work, waits: Waits, account: str, number: tuple[int, ...]) -> Place:
         queue = self._queues.get(work.queue)
         policies = (queue.order if queue else ()) or self._state.config.order
         before, after = parts(policies, waits)

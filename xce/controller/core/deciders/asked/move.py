@@ -1,0 +1,143 @@
+"""Switching to another queue, and moving in the order of what waits.
+
+Operators move work over all of its queue: that is `position`. Users move among their own work of
+the same queue and priority: there the places are dealt out anew, so nobody else's work waits any
+longer for it (`turn_us`, `turn`). Positions count from 1.
+"""
+
+from typing import Any
+
+from xce.controller.core import commands as c
+from xce.controller.core.deciders.asked.authority import not_yours
+from xce.controller.core.deciders.asked.modify import modify_job
+from xce.controller.core.fold.eligible import is_eligible
+from xce.controller.core.fold.state import State
+from xce.controller.core.life.draft import Draft
+from xce.model.actor import USER
+from xce.model.ids import job_index, job_text, place_of
+from xce.model.job import Job
+from xce.model.records import JobChanged
+from xce.model.tables import ENDED_JOB
+
+Answer = tuple[dict[str, Any], dict[str, bytes]]
+TOP, BOTTOM = "top", "bottom"
+
+
+# -- switch ---------------------------------------------------------------------------------------
+
+
+def switch_job(draft: Draft, command: c.SwitchJob) -> c.Rejection | Answer:
+    """Put a job into another queue: one that waits is judged there as at its submission; one that
+    runs goes on with what it has."""
+    state, text = draft.state, job_text(command.job)
+    work = state.arrays.get(command.job) or state.jobs.get(command.job)
+    if work is None:
+        return c.Rejection(code="not_found", message=f"Job <{text}>: No matching job found")
+    if not command.actor.may_change(work.owner):
+        return not_yours(command.actor, f"Job <{text}>")
+    if work.queue == command.queue:
+        said = f"Job <{text}>: Job is already in queue <{command.queue}>"
+        return c.Rejection(code="conflict", message=said)
+    running = isinstance(work, Job) and work.state in ("STARTING", "RUNNING") and not work.group
+    if not running:
+        asked = c.ModifyJob(actor=command.actor, job=command.job, queue=command.queue)
+        made = modify_job(draft, asked)
+        if isinstance(made, c.Rejection):
+            return made
+        return {"job": text, "queue": command.queue}, made[1]
+    known = state.config.queue(command.queue)
+    if known is None or not known.open:
+        said = "No such queue." if known is None else "Queue has been closed."
+        code = "unknown_queue" if known is None else "queue_closed"
+        return c.Rejection(code=code, message=f"{command.queue}: {said}", field="queue")
+    draft.open(JobChanged(job=command.job, field="queue", new=command.queue), [text])
+    draft.patch("job", command.job, queue=command.queue)
+    return {"job": text, "queue": command.queue}, {}
+
+
+# -- top and bottom -------------------------------------------------------------------------------
+
+
+def move_job(draft: Draft, command: c.MoveJob) -> c.Rejection | Answer:
+    """Move a job that waits to a position from the top or the bottom."""
+    state, text = draft.state, job_text(command.job)
+    job = state.jobs.get(command.job)
+    if job is None:
+        return c.Rejection(code="not_found", message=f"Job <{text}>: No matching job found")
+    if not command.actor.may_change(job.owner):
+        return not_yours(command.actor, f"Job <{text}>")
+    if why := _cannot_move(job):
+        return c.Rejection(code="conflict", message=f"Job <{text}>: {why}")
+    own = command.actor.kind == USER
+    row = _own_row(state, job) if own else _row(state, job)
+    others = [key for key in row if key != job.key]
+    at = min(max(command.position, 1), len(row)) - 1
+    if command.to == BOTTOM:
+        at = len(others) - at
+    wanted = [*others[:at], job.key, *others[at:]]
+    if wanted != row:
+        facts = JobChanged(job=job.key, field=command.to, new=str(command.position))
+        draft.open(facts, [text])
+        if own:
+            _deal(draft, row, wanted)
+        else:
+            _push(draft, wanted, at)
+    position = at + 1 if command.to == TOP else len(row) - at
+    return {"job": text, "to": command.to, "position": position}, {}
+
+
+def _cannot_move(job: Job) -> str:
+    if job.state in ENDED_JOB:
+        return "Job has already finished"
+    if job.group or job_index(job.key):
+        return "members of gangs and elements of arrays are not moved alone"
+    if job.state != "PENDING":
+        return "Job has started" if job.state != "HELD" else "Job is suspended"
+    return "" if is_eligible(job) else "Job waits for others; it has no place in the order yet"
+
+
+def _row(state: State, job: Job) -> list[int]:
+    """Keys of the plain jobs that wait in the job's queue, in their order."""
+    jobs = (key for group, key, _ in state.index.pending.walk() if not group)
+    found = [key for key in jobs if key in state.jobs and state.jobs[key].queue == job.queue]
+    return [key for key in found if not job_index(key)]
+
+
+def _own_row(state: State, job: Job) -> list[int]:
+    """Those of its owner with the same priority and position."""
+    same = (job.owner, job.priority, job.position)
+    row = ((key, state.jobs[key]) for key in _row(state, job))
+    return [key for key, one in row if (one.owner, one.priority, one.position) == same]
+
+
+def _deal(draft: Draft, row: list[int], wanted: list[int]) -> None:
+    """Deal the places of a row out anew."""
+    jobs = draft.state.jobs
+    places = [(jobs[k].turn_us or jobs[k].submit_us, jobs[k].turn or place_of(k)) for k in row]
+    for key, (turn_us, turn) in zip(wanted, places, strict=True):
+        job = jobs[key]
+        own = (turn_us, turn) == (job.submit_us, place_of(key))
+        fields = {"turn_us": 0, "turn": 0} if own else {"turn_us": turn_us, "turn": turn}
+        if (job.turn_us, job.turn) != (fields["turn_us"], fields["turn"]):
+            draft.patch("job", key, **fields)
+
+
+def _push(draft: Draft, wanted: list[int], at: int) -> None:
+    """Give positions so that the row is in the wanted order: to what was moved to `at`, and to all
+    between it and its nearer end; the rest keep theirs."""
+    jobs = draft.state.jobs
+    if at < len(wanted) - at:
+        limit = jobs[wanted[at + 1]].position - 1
+        for key in reversed(wanted[: at + 1]):
+            _place(draft, key, limit)
+            limit = min(limit, jobs[key].position) - 1
+    else:
+        limit = jobs[wanted[at - 1]].position + 1
+        for key in wanted[at:]:
+            _place(draft, key, limit)
+            limit = max(limit, jobs[key].position) + 1
+
+
+def _place(draft: Draft, key: int, position: int) -> None:
+    if draft.state.jobs[key].position != position:
+        draft.patch("job", key, position=position)
