@@ -1,15 +1,15 @@
-"""Changing, switching and moving jobs that are there; limits of queues and profiles."""
+"""Changing jobs that are there, and switching them to another queue."""
 
 from typing import Any
 
 import pytest
 
 from tests.core.lab import MINUTE_US, SECOND_US, Life, kinds, lab, since, until_state
-from tests.kit.words import ANNA, BERT, GB, OPS, gang, job, role, settings
+from tests.kit.words import ANNA, BERT, OPS, gang, job, role, settings
 from tests.kit.world import World
 from xce.controller.core import commands as c
 from xce.controller.core.orders.wanted import order_of_launch, touched
-from xce.model.config import ApplicationConfig, QueueConfig
+from xce.model.config import QueueConfig
 from xce.model.job import Spec
 from xce.model.records import JobChanged
 
@@ -281,169 +281,3 @@ def test_a_queue_that_takes_no_job_takes_none_by_a_switch(queue: str, said: str,
     refused = switch(world, key, queue)
     assert isinstance(refused, c.Rejection)
     assert refused.message == said.format(key=key)
-
-
-# -- top and bottom -------------------------------------------------------------------------------
-
-
-def move(world: World, key: int, to: str, position: int = 1, actor: c.Actor = ANNA) -> Any:
-    answer = world.ask(c.MoveJob(actor=actor, job=key, to=to, position=position))
-    return answer if isinstance(answer, c.Rejection) else answer.body
-
-
-def mixed() -> World:
-    """Jobs 2, 4, 6, 8 of Anna and 3, 5, 7 of Bert wait in this order."""
-    world = full()
-    for key in range(2, 9):
-        world.submit(job(actor=ANNA if key % 2 == 0 else BERT))
-    assert order(world) == [2, 3, 4, 5, 6, 7, 8]
-    return world
-
-
-def test_users_move_among_their_own_and_nobody_else_waits_longer() -> None:
-    world = mixed()
-    assert move(world, 6, "top") == {"job": "6", "to": "top", "position": 1}
-    assert order(world) == [6, 3, 2, 5, 4, 7, 8]
-    assert move(world, 8, "top", 2)["position"] == 2
-    assert order(world) == [6, 3, 8, 5, 2, 7, 4]
-    assert move(world, 6, "bottom")["position"] == 1
-    assert order(world) == [8, 3, 2, 5, 4, 7, 6]
-    assert move(world, 8, "bottom", 2)["position"] == 2
-    assert order(world) == [2, 3, 4, 5, 8, 7, 6]
-    world.change_leader()
-    assert order(world) == [2, 3, 4, 5, 8, 7, 6]
-
-
-def test_places_dealt_back_leave_nothing_behind() -> None:
-    world = mixed()
-    move(world, 8, "top")
-    move(world, 8, "bottom")
-    assert order(world) == [2, 3, 4, 5, 6, 7, 8]
-    assert {(one.turn, one.turn_us) for one in world.state.jobs.values()} == {(0, 0)}
-
-
-def test_operators_move_over_all_of_the_queue() -> None:
-    world = mixed()
-    assert move(world, 7, "top", actor=OPS)["position"] == 1
-    assert order(world) == [7, 2, 3, 4, 5, 6, 8]
-    assert move(world, 5, "top", 3, actor=OPS)["position"] == 3
-    assert order(world) == [7, 2, 5, 3, 4, 6, 8]
-    assert move(world, 7, "bottom", actor=OPS)["position"] == 1
-    assert order(world) == [2, 5, 3, 4, 6, 8, 7]
-    assert move(world, 2, "bottom", 2, actor=OPS)["position"] == 2
-    assert order(world) == [5, 3, 4, 6, 8, 2, 7]
-    assert move(world, 5, "top", actor=OPS) == {"job": "5", "to": "top", "position": 1}
-
-
-def test_an_operators_word_goes_over_priorities_and_a_users_does_not() -> None:
-    world = full()
-    low, high, own = (world.submit(job(priority=one)) for one in (10, 90, 10))
-    assert order(world) == [high, low, own]
-    assert move(world, own, "top")["position"] == 1
-    assert order(world) == [high, own, low]
-    move(world, low, "top", actor=OPS)
-    assert order(world) == [low, high, own]
-
-
-def test_a_position_beyond_the_end_is_the_end() -> None:
-    world = mixed()
-    assert move(world, 2, "top", 99)["position"] == 4
-    assert order(world) == [4, 3, 6, 5, 8, 7, 2]
-    lsn = world.state.lsn
-    assert move(world, 2, "bottom")["position"] == 1
-    assert world.state.lsn == lsn, "it was there already"
-
-
-@pytest.mark.parametrize(
-    ("key", "said"),
-    [
-        (1, "Job <1>: Job has started"),
-        (2, "Job <2>: Job is suspended"),
-        (3, "Job <3>: Job waits for others; it has no place in the order yet"),
-        (9, "Job <9>: No matching job found"),
-    ],
-)
-def test_what_has_no_place_is_not_moved(key: int, said: str) -> None:
-    world = full()
-    world.submit(job(held=True))
-    world.submit(job(after="done(1)"))
-    refused = move(world, key, "top")
-    assert isinstance(refused, c.Rejection)
-    assert refused.message == said
-
-
-def test_a_job_moved_to_the_top_is_the_next_to_run() -> None:
-    world = mixed()
-    move(world, 7, "top", actor=OPS)
-    world.ask_body(c.Kill(actor=ANNA, job=1))
-    until_state(world, "job", 7, "RUNNING")
-    assert [one.job for one in world.ledger.executed] == ["1", "7"]
-
-
-# -- limits of queues and profiles ----------------------------------------------------------------
-
-
-LIMITED = QueueConfig(
-    name="normal", run_limit_us=60 * MINUTE_US, run_limit_default_us=10 * MINUTE_US,
-    tasks_min=2, tasks_default=4, tasks_max=8, mem_limit_bytes=8 * GB,
-)  # fmt: skip
-
-
-def test_defaults_are_given_where_a_job_says_nothing() -> None:
-    world = lab(config=settings(queues=(LIMITED,)))
-    key = world.submit(job(0))
-    spec = spec_of(world, key)
-    assert (spec.tasks, spec.run_limit_us, spec.mem_limit_bytes) == (4, 10 * MINUTE_US, 8 * GB)
-
-
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [
-        ({"tasks": 1}, "Too few processors requested: 1, and queue normal takes 2 or more"),
-        ({"tasks": 9}, "Too many processors requested: 9, and queue normal takes 8 at most"),
-        (
-            {"run_limit_us": 61 * MINUTE_US},
-            "RUNLIMIT: Cannot exceed queue's hard limit(s): 61m is beyond 1h of normal",
-        ),
-        (
-            {"mem_limit_bytes": 9 * GB},
-            "MEMLIMIT: Cannot exceed queue's hard limit(s): 9GB is beyond 8GB of normal",
-        ),
-    ],
-)
-def test_what_is_beyond_a_queues_limit_is_refused(asked: dict[str, int], said: str) -> None:
-    world = lab(config=settings(queues=(LIMITED,)))
-    refused = world.ask(job(**{"tasks": 4, **asked}))
-    assert isinstance(refused, c.Rejection)
-    assert refused.message == said
-    assert world.submit(job(2, run_limit_us=60 * MINUTE_US, mem_limit_bytes=8 * GB)) == 1
-
-
-def test_a_profile_goes_before_its_queue_but_never_beyond_it() -> None:
-    application = ApplicationConfig(
-        name="a", run_limit_default_us=90 * MINUTE_US, tasks_default=6, tasks_max=7
-    )
-    world = lab(config=settings(queues=(LIMITED,), applications=(application,)))
-    spec = spec_of(world, world.submit(job(0, application="a")))
-    assert (spec.tasks, spec.run_limit_us) == (6, 60 * MINUTE_US)
-    refused = world.ask(job(8, application="a"))
-    assert isinstance(refused, c.Rejection)
-    assert refused.message == "Too many processors requested: 8, and profile a takes 7 at most"
-
-
-@pytest.mark.parametrize(("code", "state"), [(0, "DONE"), (5, "DONE"), (6, "EXITED")])
-def test_exit_values_that_are_as_good_as_zero(code: int, state: str) -> None:
-    queue = QueueConfig(name="normal", success_exits=(5,))
-    world = lab(config=settings(queues=(queue,)))
-    world.scripts.default = lambda name, attempt: Life(code=code)
-    key = world.submit(job())
-    until_state(world, "job", key, state)
-
-
-def test_requeueing_wins_over_success() -> None:
-    queue = QueueConfig(name="normal", success_exits=(5,), requeue_exits="5")
-    world = lab(config=settings(queues=(queue,)))
-    world.scripts.lives["1", 1] = Life(code=5)
-    key = world.submit(job())
-    until_state(world, "job", key, "DONE")
-    assert world.state.jobs[key].attempt == 2

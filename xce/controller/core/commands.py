@@ -394,33 +394,8 @@ class TakeTick(Struct, frozen=True, gc=False, kw_only=True):
 
 
 Command = (
-    SubmitJob
-    | SubmitGroup
-    | Kill
-    | ChangeJobGroup
-    | LimitArray
-    | RequeueJob
-    | Suspend
-    | Resume
-    | ModifyJob
-    | SwitchJob
-    | MoveJob
-    | LoadConfig
-    | ChangeQueue
-    | TurnWindow
-    | RegisterHost
-    | TakeReport
-    | HostEvent
-    | LeasesOver
-    | HostFenced
-    | TimerDue
-    | CommitPlan
-    | CommitResumes
-    | EndSession
-    | NoteCut
-    | StartLeading
-    | AddType
-    | AddPool
-    | RemoveResource
-    | TakeTick
-)
+    SubmitJob | SubmitGroup | Kill | ChangeJobGroup | LimitArray | RequeueJob | Suspend | Resume
+    | ModifyJob | SwitchJob | MoveJob | LoadConfig | ChangeQueue | TurnWindow | RegisterHost
+    | TakeReport | HostEvent | LeasesOver | HostFenced | TimerDue | CommitPlan | CommitResumes
+    | EndSession | NoteCut | StartLeading | AddType | AddPool | RemoveResource | TakeTick
+)  # fmt: skip
