@@ -6,57 +6,19 @@ an earlier request with the same idempotency key got). `blobs` are texts that th
 by hash; they travel in the same transaction.
 """
 
-from typing import Any
-
 from msgspec import Struct
 
+from xce.controller.core.asking import Past, Rejection, Request
+from xce.controller.core.changing import ModifyJob, MoveJob, RequeueJob, SwitchJob
 from xce.dispatch.protocol import Report
 from xce.model.actor import Actor
 from xce.model.config import Config, PoolConfig, TypeConfig
 from xce.model.group import GroupSpec
 from xce.model.host import HostFacts
-from xce.model.job import Exit, Spec
+from xce.model.job import Spec
 from xce.model.waiting.array import Runs
 from xce.scheduler.plan import Placement
 from xce.scheduler.time.terms import Eviction, Reserve
-
-
-class Rejection(Struct, frozen=True, gc=False, kw_only=True):
-    """Why a command was refused; a value, for the asker's mistakes.
-
-    `code` is stable (`not_found`, `not_allowed`, `conflict`, `invalid`, `unknown_queue`, ...),
-    `message` one plain sentence, `field` the part of the request at fault, `column` and `line`
-    1-based (0 when they do not apply), `hint` the likely cure, `text` the text that column is in.
-    """
-
-    code: str
-    message: str
-    field: str = ""
-    line: int = 0
-    column: int = 0
-    hint: str = ""
-    text: str = ""
-
-
-class Request(Struct, frozen=True, gc=False, kw_only=True):
-    """Idempotency of a user's request: the client's key and a digest of what it asked.
-    `seen_digest`, `seen_answer`, `seen_lsn` are the loop's look-up of an earlier use of it."""
-
-    key: str = ""
-    digest: str = ""
-    seen_digest: str = ""
-    seen_answer: dict[str, Any] | None = None
-    seen_lsn: int = 0
-
-
-class Past(Struct, frozen=True, gc=False, kw_only=True):
-    """A fact of the loop: how a job or gang (`12`, `g7`) ended that is in the state no more;
-    of an array how many elements ended how."""
-
-    of: str
-    state: str = ""
-    exit: Exit | None = None
-    tally: tuple[tuple[str, int], ...] = ()
 
 
 class SubmitJob(Struct, frozen=True, gc=False, kw_only=True):
@@ -142,52 +104,6 @@ class LimitArray(Struct, frozen=True, gc=False, kw_only=True):
     actor: Actor
     job: int
     limit: int
-    request: Request = Request()
-
-
-class ModifyJob(Struct, frozen=True, gc=False, kw_only=True):
-    """Change what a job (or an array) asked for: `spec` has new values of fields of its spec, a
-    requirement as it is written; `queue` "" is the default queue, `priority` -1 the default one,
-    `after` "" no dependency; None leaves them. `past` is the loop's look-up for `after`."""
-
-    actor: Actor
-    job: int
-    spec: dict[str, Any] = {}
-    queue: str | None = None
-    priority: int | None = None
-    after: str | None = None
-    past: tuple[Past, ...] = ()
-    blobs: dict[str, bytes] = {}
-    request: Request = Request()
-
-
-class SwitchJob(Struct, frozen=True, gc=False, kw_only=True):
-    """Put a job into another queue."""
-
-    actor: Actor
-    job: int
-    queue: str
-    request: Request = Request()
-
-
-class MoveJob(Struct, frozen=True, gc=False, kw_only=True):
-    """Move a job that waits: `to` is top or bottom, `position` counts from there, from 1 on."""
-
-    actor: Actor
-    job: int
-    to: str = "top"
-    position: int = 1
-    request: Request = Request()
-
-
-class RequeueJob(Struct, frozen=True, gc=False, kw_only=True):
-    """Let a plain job run again if it is in one of the ways of `which` (running done exited):
-    as soon as it can, or (`held`) when it is let go."""
-
-    actor: Actor
-    job: int
-    which: tuple[str, ...] = ("running",)
-    held: bool = False
     request: Request = Request()
 
 
@@ -399,3 +315,8 @@ Command = (
     | TakeReport | HostEvent | LeasesOver | HostFenced | TimerDue | CommitPlan | CommitResumes
     | EndSession | NoteCut | StartLeading | AddType | AddPool | RemoveResource | TakeTick
 )  # fmt: skip
+
+# What is declared in a file of its own and used under this name.
+__all__ = [
+    "ModifyJob", "MoveJob", "Past", "Rejection", "Request", "RequeueJob", "SwitchJob",
+]  # fmt: skip
