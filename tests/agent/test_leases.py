@@ -221,3 +221,23 @@ def test_a_lease_goes_by_the_clock_that_runs_since_boot(
     clock[0] += 3_600.0
     endings.tick()
     assert (live.state, live.cause) == (LaunchState.ENDED, "lease")
+
+
+def test_what_is_being_stopped_has_no_longer_grace_than_the_lease_leaves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [1_000.0]
+    monkeypatch.setattr("xce.agent.supervisor.endings.clock_s", lambda: clock[0])
+    endings = Endings(Ledger(Journal(str(tmp_path / "journal"))), lambda told: None)
+    endings.renewed_s = 1_000.0
+    live = Launch(1, 7, Tree("cookie", Group()))
+    live.state, live.lease_s, live.lease_grace_s = LaunchState.STOPPING, 300.0, 10.0
+    live.kill_at_s = 9_999.0
+    endings.add(live)
+    clock[0] = 1_299.0
+    endings.tick()
+    assert live.kill_at_s == 9_999.0
+    clock[0] = 1_300.0
+    endings.tick()
+    assert live.kill_at_s == 1_310.0
+    assert endings.next_wake_s() == 1.0

@@ -62,6 +62,8 @@ def test_anything_else_is_no_yes(tmp_path: Path) -> None:
     assert run_hook(nobody, HOST, NEVER) == (
         False, "/nowhere/hook cannot be run: No such file or directory",
     )  # fmt: skip
+    odd = FencingConfig(command=("/bin/true", "a\0b"))
+    assert run_hook(odd, HOST, NEVER) == (False, "/bin/true cannot be run: embedded null byte")
 
 
 @pytest.mark.parametrize("text", ["sleep 60", "trap '' TERM; sleep 60 & wait; sleep 60"])

@@ -141,8 +141,9 @@ def run_hook(config: FencingConfig, host: Host, stop: threading.Event) -> tuple[
                 [*config.command, host.name], env=env, stdin=subprocess.DEVNULL, stdout=output,
                 stderr=output, start_new_session=True,
             )  # fmt: skip
-        except OSError as error:
-            return False, f"{config.command[0]} cannot be run: {error.strerror}"
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else error
+            return False, f"{config.command[0]} cannot be run: {why}"
         code = _end_of(process, config.timeout_us / 1e6, stop)
         last = _last_line(output)
     told = f', said "{last}"' if last else ""

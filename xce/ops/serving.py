@@ -93,6 +93,7 @@ class Serving:
             self._keep_site()
             await self._service.start()
             self._fencing = asyncio.create_task(Fencing(self._seat).watch())
+            self._fencing.add_done_callback(_tell_broken)
         except BaseException:
             await self._abandon()
             raise
@@ -179,6 +180,12 @@ class Serving:
         if self._lead is not None:
             self._lead.release()
             self._lead = None
+
+
+def _tell_broken(task: "asyncio.Task[None]") -> None:
+    error = None if task.cancelled() else task.exception()
+    if error is not None:
+        log.error("fencing has ended, silent hosts are not asked about: %r", error)
 
 
 def with_root(site: Site, allow_root: bool) -> Site:

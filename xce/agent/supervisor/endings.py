@@ -26,6 +26,7 @@ from xce.agent.supervisor.wire import Message
 PREPARING, ARMED, RUNNING = LaunchState.PREPARING, LaunchState.ARMED, LaunchState.RUNNING
 STOPPING, CLEANING, ENDED = LaunchState.STOPPING, LaunchState.CLEANING, LaunchState.ENDED
 UNASKED = (PREPARING, ARMED, RUNNING)
+LEASED = (*UNASKED, STOPPING)
 CLEAN_FIRST_S, CLEAN_MAX_S = 0.002, 0.5
 LOOK_S = 0.02
 LIMIT_LOOK_S = 60.0
@@ -84,7 +85,18 @@ class Endings:
         """The host was cut off for too long: the launch is given up before others have it."""
         live.cause = "lease"
         live.message = f"the controller did not answer this host for {live.lease_s:g} s"
+        live.grace_s = min(live.grace_s, live.lease_grace_s)
         self.bring_down(live)
+
+    def _look_at_lease(self, live: Launch) -> None:
+        """What was asked to stop before, and has a longer grace, has no more than the lease's."""
+        if live.state in UNASKED and self.is_over(live):
+            self.end_lease(live)
+        elif live.state == STOPPING:
+            latest_s = self.renewed_s + live.lease_s + live.lease_grace_s
+            if latest_s < live.kill_at_s and self.is_over(live):
+                live.kill_at_s = latest_s
+                self.wake(live, max(0.0, latest_s - clock_s()))
 
     def bring_down(self, live: Launch) -> None:
         """End the launch: gently what runs, at once what is only parked, or frozen: others may
@@ -190,9 +202,10 @@ class Endings:
         now_s = clock_s()
         due = [max(0.0, at_s - now_s) for at_s, _ in self.wakes]
         due += [
-            min(LEASE_LOOK_S, max(0.0, self.renewed_s + live.lease_s - now_s))
+            LEASE_LOOK_S if left_s <= 0 else min(LEASE_LOOK_S, left_s)
             for live in self.leased.values()
-            if live.state in UNASKED
+            if live.state in LEASED
+            for left_s in (self.renewed_s + live.lease_s - now_s,)
         ]
         return min(due, default=None)
 
@@ -200,8 +213,7 @@ class Endings:
         """Look again at launches on their way down, and at leases."""
         now_s = clock_s()
         for leased in list(self.leased.values()):
-            if leased.state in UNASKED and self.is_over(leased):
-                self.end_lease(leased)
+            self._look_at_lease(leased)
         due = {launch for at_s, launch in self.wakes if at_s <= now_s}
         if not due:
             return

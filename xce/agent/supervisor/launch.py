@@ -60,7 +60,7 @@ class Launch:
         self.limit_s = 0.0
         self.terminate_us = 0
         self.let_go_s = 0.0
-        self.lease_s = 0.0
+        self.lease_s = self.lease_grace_s = 0.0
         self.stuck_after_s = 30.0
         self.killed_at_s = 0.0
         self.is_stuck = False
@@ -101,7 +101,7 @@ class Launch:
         self.terminate_us = task.get("terminate_us", 0)
         self.ready_port = task["ready_port"]
         # An agent of before says neither of these.
-        self.lease_s = task.get("lease_us", 0) / 1e6
+        self.lease_s, self.lease_grace_s = task.get("lease_us", 0) / 1e6, self.grace_s
         self.stuck_after_s = task.get("unkillable_after_us", 30_000_000) / 1e6
 
     def limits(self, now_s: float, now_us: int) -> list[tuple[float, str]]:
