@@ -50,6 +50,7 @@ class Play:
     killed: list[str] = field(default_factory=list)
     slips: list[tuple[str, int, int, str]] = field(default_factory=list)
     session: int = 0
+    promised: dict[str, int] = field(default_factory=dict)
 
     def snapshot(self) -> Snapshot:
         """What a session sees now."""
@@ -87,6 +88,7 @@ class Play:
             old = [hold for hold in self.holds if hold.number == reserve.number]
             number = reserve.number or 1 + max((hold.number for hold in self.holds), default=0)
             label = f"g{reserve.group}" if reserve.group else str(reserve.job)
+            self.promised.setdefault(label, reserve.from_us)
             if old:
                 self.holds.remove(old[0])
                 self.slips.append((label, old[0].from_us, reserve.from_us, reserve.cause))

@@ -5,6 +5,7 @@ second list.
 """
 
 from xce.ops.config.kinds import (
+    ACTION,
     AMOUNT,
     CODES,
     COUNT,
@@ -48,6 +49,7 @@ TOP = {
     "reporters": Field(kind=TABLES, about="programs that report values of hosts"),
     "policies": Field(kind=TABLE, about="timings and defaults"),
     "dependencies": Field(kind=TABLE, about="how -w is understood"),
+    "preemption": Field(kind=TABLE, about="how work gives way to that of preemptive queues"),
     "backfill": Field(kind=TABLE, about="who reserves what does not fit now, who may overtake"),
     "auth": Field(kind=TABLE, about="who may do what"),
     "fencing": Field(kind=TABLE, about="the program that is asked about silent hosts"),
@@ -88,6 +90,10 @@ QUEUE = {
     "resreq": Field(kind=RESREQ, to="default_resreq", about="for jobs without one of their own"),
     "backfill": Field(kind=POLICY, to="backfill", about="its own policy (the one of [backfill])"),
     "backfill_depth": Field(kind=COUNT, to="backfill_depth", about="how many of its jobs reserve"),
+    "preemptive": Field(
+        kind=NAMES, to="preemptive", about="queues whose work gives way to its own"
+    ),
+    "preemptable": Field(kind=NAMES, to="preemptable", about="queues that it gives way to"),
     "reservation_ranges": Field(
         kind=RANGES, to="reservation_ranges", about="least and most of rusage[ ]: `mem=1GB,8GB`"
     ),
@@ -177,6 +183,14 @@ BACKFILL = {
     "look": Field(kind=COUNT, to="look", about="how many are looked at behind the first (1000)"),
     "patience": Field(kind=DURATION, to="patience_us", about="how long what is due is kept (10m)"),
 }
+PREEMPTION = {
+    "action": Field(kind=ACTION, to="action", about="what becomes of what gives way (requeue)"),
+    "min_run": Field(kind=DURATION, to="min_run_us", about="nobody gives way sooner (60s)"),
+    "max_times": Field(kind=COUNT, to="times_max", about="nor more often (3)"),
+    "signal": Field(kind=NAME, to="signal", about="checkpoint: what it gets first (SIGUSR2)"),
+    "grace": Field(kind=DURATION, to="grace_us", about="checkpoint: and then has (60s)"),
+    "patience": Field(kind=DURATION, to="patience_us", about="how long what it left is kept (2m)"),
+}
 FENCING = {
     "command": Field(
         kind=WORDS, to="command", needed=True, about="the program; the host's name is put behind"
@@ -223,6 +237,7 @@ TABLES_OF = {
     "[policies] start_retries": RETRIES,
     "[dependencies]": DEPENDENCIES,
     "[backfill]": BACKFILL,
+    "[preemption]": PREEMPTION,
     "[auth]": AUTH,
     "[fencing]": FENCING,
     "[[hosts]], [[emulate.hosts]]": HOST,

@@ -22,6 +22,7 @@ from xce.model.config import (
     Config,
     DependencyConfig,
     FencingConfig,
+    PreemptionConfig,
     QueueConfig,
     RetryConfig,
 )
@@ -197,6 +198,8 @@ class Reader:
         values["dependencies"] = DependencyConfig(**named(depending, fields.DEPENDENCIES))
         backfill = self.table(document.get("backfill", {}), ("backfill",), fields.BACKFILL)
         values["backfill"] = BackfillConfig(**named(backfill, fields.BACKFILL))
+        preemption = self.table(document.get("preemption", {}), ("preemption",), fields.PREEMPTION)
+        values["preemption"] = PreemptionConfig(**named(preemption, fields.PREEMPTION))
         if "fencing" in document:
             values["fencing"] = self._fencing(document["fencing"])
         resources = ResourceReader(self, values.get("levels", Config().levels))
@@ -217,7 +220,22 @@ class Reader:
             at: Path = ("default_queue",) if "default_queue" in document else ("queues",)
             self.fault(at, f"there is no queue '{config.default_queue}'", _of(names))
         self._unique(list(config.levels), ("levels",), "level")
+        self._preempting(config)
         return config
+
+    def _preempting(self, config: Config) -> None:
+        """Only less important queues give way: else two could preempt each other for ever."""
+        for index, queue in enumerate(config.queues):
+            for field, sign in (("preemptive", 1), ("preemptable", -1)):
+                for name in getattr(queue, field):
+                    other = config.queue(name)
+                    at: Path = ("queues", index, field)
+                    if other is None:
+                        self.fault(at, f"there is no queue '{name}'")
+                    elif (queue.priority - other.priority) * sign <= 0:
+                        word = "smaller" if sign > 0 else "larger"
+                        why = f"{field} names '{name}', whose priority is not {word}"
+                        self.fault(at, f"queue '{queue.name}': {why}")
 
     def _fencing(self, value: Any) -> FencingConfig:
         found = self.table(value, ("fencing",), fields.FENCING)

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from xce.model.config import BACKFILL_POLICIES, PoolConfig
+from xce.model.config import BACKFILL_POLICIES, PREEMPT_ACTIONS, PoolConfig
 from xce.model.config.dependencies import ALL, END, KEEP, LATEST
 from xce.model.units import UnitError, parse_duration, parse_size
 from xce.resreq.allowed import ranges_of
@@ -202,6 +202,7 @@ def pool_of(values: dict[str, Any]) -> PoolConfig:
 
 
 TEXT = Kind(word="text", read=_text)
+ACTION = Kind(word=" | ".join(PREEMPT_ACTIONS), read=_one_of(*PREEMPT_ACTIONS))
 POLICY = Kind(word=" | ".join(BACKFILL_POLICIES), read=_one_of(*BACKFILL_POLICIES))
 SIGNAL = Kind(word="signal", read=_signal)
 CODES = Kind(word="list of exit values", read=_codes)
