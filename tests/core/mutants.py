@@ -12,6 +12,7 @@ from typing import Any
 from tests.core.silence_mutants import SILENCE
 from tests.core.suspending_mutants import SUSPENDING
 from tests.core.swapped import swapped
+from tests.core.timing.mutants import TIMING
 from xce.controller.core.deciders import clock as decide_clock
 from xce.controller.core.deciders import hosts as decide_hosts
 from xce.controller.core.deciders import plan as decide_plan
@@ -310,7 +311,7 @@ MUTANTS: dict[str, tuple[Mutant, str]] = {
     ),
 }
 
-MUTANTS |= SUSPENDING | SILENCE
+MUTANTS |= SUSPENDING | SILENCE | TIMING
 
 # One line per coupling: `machine event: relation event | the test that fails without it`.
 _LINES = Path(__file__).with_name("hunters.txt").read_text(encoding="utf-8").splitlines()

@@ -16,8 +16,10 @@ from collections.abc import Callable
 from msgspec import structs
 
 from tests.core.depending.chance import some_dependency
+from tests.core.fates import WEATHERS, some_fate
 from tests.core.living.chance import change, requeue, some_life, some_size
 from tests.core.suspended import any_suspension, resume_of
+from tests.core.timing.chances import some_queue, some_time
 from tests.kit.agents import Life, Provision
 from tests.kit.words import (
     ANNA,
@@ -34,7 +36,7 @@ from tests.kit.words import (
     role,
     settings,
 )
-from tests.kit.world import Weather, World
+from tests.kit.world import World
 from xce.controller.core import commands as c
 from xce.controller.core.fold.encode import digest
 from xce.controller.core.view import Viewer
@@ -47,14 +49,11 @@ from xce.model.tables import ENDED_JOB
 from xce.scheduler.session import run_session
 from xce.wal.memory import MemoryLog
 
-WEATHERS = (
-    Weather(),
-    Weather(twice=200, line_us=(100, 5_000)),
-    Weather(lost=80, twice=200, torn=300, slow=30, between=300, line_us=(100, 20_000)),
-)
 MINUTE_US = 60 * SECOND_US
 LEASES_US = (0, 0, 30 * SECOND_US, 40 * SECOND_US)
-GONE_IN_THE_END = ("job", "group", "start", "launch", "allocation", "claim", "attachment")
+GONE_IN_THE_END = (
+    "reservation", "job", "group", "start", "launch", "allocation", "claim", "attachment",
+)  # fmt: skip
 
 
 class Walk:
@@ -66,6 +65,7 @@ class Walk:
         gpu_count = self.chance.choice((0, 2, 4))
         hosts = {f"n{i + 1}": machine(4, gpu_count, mem=16 * GB) for i in range(count)}
         config = settings(
+            **some_time(self.chance),
             host_grace_us=40 * SECOND_US,
             start_retries=RetryConfig(max=3, first_us=SECOND_US, factor=2, cap_us=5 * SECOND_US),
         )
@@ -82,17 +82,7 @@ class Walk:
         return self.chance.randrange(1000) < self.crash_per_1000
 
     def _life(self, name: str, attempt: int) -> Life:
-        chance = self.chance
-        if self.calm:
-            return Life(run_us=SECOND_US)
-        return Life(
-            prepare=chance.choices(("ok", "fail", "hang"), (90, 6, 2))[0],
-            prepare_us=chance.choice((500, 3_000, 200_000, 2_000_000)),
-            run_us=chance.choice((1_000, 50_000, SECOND_US, 20 * SECOND_US, 90 * SECOND_US)),
-            code=chance.choices((0, 1, 3), (80, 12, 8))[0],
-            signal=chance.choices((0, 9), (95, 5))[0],
-            ready_us=chance.choice((1_000, SECOND_US)),
-        )
+        return Life(run_us=SECOND_US) if self.calm else some_fate(self.chance)
 
     # -- what is submitted ---------------------------------------------------------------------
     def submit(self) -> None:
@@ -101,8 +91,8 @@ class Walk:
         if self.chance.random() < 0.5:
             life = some_life(self.chance, self.world.now_us)
             after = some_dependency(self.chance, self.world.state)
-            lease = {"stop_after_us": self.chance.choice(LEASES_US)}
-            self._ask(job(actor=actor, after=after, **some_size(self.chance), **lease, **life))
+            lease = {"stop_after_us": self.chance.choice(LEASES_US), **some_queue(self.chance)}
+            self._ask(job(actor=actor, after=after, **some_size(self.chance), **{**life, **lease}))
         else:
             self._ask(self._gang(actor))
 

@@ -88,6 +88,15 @@ def test_a_job_that_would_delay_the_head_waits_and_is_told_so(limit_s: int, code
     until_state(world, "job", head, "RUNNING")
 
 
+def test_what_would_delay_the_head_is_not_begun() -> None:
+    world = busy(slots=3)
+    world.submit(job(4, "span[hosts=1]", run_limit_us=50 * SECOND_US))
+    settled(world)
+    other = world.submit(job())
+    settled(world)
+    assert world.state.jobs[other].state == "PENDING"
+
+
 def test_borrowed_space_is_given_back_by_the_host_when_it_is_due() -> None:
     """The borrower begins late: its own limit would reach beyond the head's start."""
     world = busy(slots=3)
