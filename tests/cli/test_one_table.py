@@ -15,7 +15,8 @@ from xcecli.tree import from_table, root
 
 VALUES = {
     Value.COUNT: "4", Value.NUMBER: "4", Value.LIMIT: "1:30", Value.SIZE: "4GB",
-    Value.TIME: "20:00",    Value.RESREQ: "mem>4", Value.GPU: "num=2/task", Value.DEPENDENCY: "done(1)", Value.EXITS: "3",
+    Value.TIME: "20:00",
+    Value.RESREQ: "mem>4", Value.GPU: "num=2/task", Value.DEPENDENCY: "done(1)", Value.EXITS: "3",
     Value.ENV: "all",
 }  # fmt: skip
 
