@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.kit.postgres import PostgresServer
 from tests.ops.xce_up import Service, until
 from xce.ops.talk import ask
 
@@ -97,10 +98,10 @@ def running(service: Service, home: Path, group: str) -> str:
 def cluster(home: Path, serve: Callable[..., Service]) -> Callable[..., Service]:
     """Three hosts of one slot; the text goes into the file."""
 
-    def start(more: str = "") -> Service:
+    def start(more: str = "", *arguments: str) -> Service:
         path = home.parent / "three.toml"
         path.write_text(CLUSTER.format(more=more))
-        service = serve(cluster=path)
+        service = serve(*arguments, cluster=path)
         service.ready()
         return service
 
@@ -117,7 +118,7 @@ def test_the_supervisor_stops_the_work_before_the_gang_runs_elsewhere(
     pid = int((home / f"pid.1.{cut}").read_text())
     with stopped(agent):
         cut_s = time.clock_gettime(time.CLOCK_BOOTTIME)
-        until(lambda: list(home.glob("beats.2.*")), "the gang runs again")
+        until(lambda: list(home.glob("beats.2.*")), "the gang runs again", 60.0)
         found = ask(home, "GET", f"/v1/groups/{group}/wait?timeout=30")
         assert (found["state"], found["exit_code"]) == ("DONE", 0)
     first, second = beats(home, 1), beats(home, 2)
@@ -129,6 +130,31 @@ def test_the_supervisor_stops_the_work_before_the_gang_runs_elsewhere(
     until(lambda: not Path(f"/proc/{pid}").exists() or _is_zombie(pid), "it is gone")
     until(lambda: _liveness(service, cut) == "UP", "the host is back")
     assert beats(home, 1) == first
+
+
+@pytest.mark.postgres
+def test_who_takes_over_waits_from_its_own_beginning(
+    home: Path,
+    cluster: Callable[..., Service],
+    postgres_server: PostgresServer,
+    postgres_url: str,
+) -> None:
+    service = cluster("", "--database", postgres_url)
+    group = gang(home, silence={"stop_after": "3s"})
+    cut = running(service, home, group)
+    epoch = ask(home, "GET", "/readyz")["epoch"]
+    with stopped(int((host_folder(home, cut) / "agent.lock").read_text())):
+        time.sleep(6.0)
+        postgres_server.crash()
+        postgres_server.start()
+        began_s = time.clock_gettime(time.CLOCK_BOOTTIME)
+        until(lambda: list(home.glob("beats.2.*")), "the gang runs again", 60.0)
+        assert ask(home, "GET", "/readyz")["epoch"] > epoch
+        found = ask(home, "GET", f"/v1/groups/{group}/wait?timeout=30")
+        assert (found["state"], found["exit_code"]) == ("DONE", 0)
+    first, second = beats(home, 1), beats(home, 2)
+    assert second[0] > first[-1], "two generations ran at once"
+    assert second[0] - began_s > PATIENCE_S
 
 
 def test_without_it_the_work_waits_for_a_proof_and_the_hook_gives_one(
