@@ -16,7 +16,7 @@ import tracemalloc
 from collections.abc import Sequence
 from typing import Any
 
-from bench.clusters import GB, LEVELS, cluster, host_entry, submit
+from bench._core.clusters import GB, LEVELS, cluster, host_entry, submit
 from xce.controller.core.fold.state import State
 from xce.controller.sessions import Sessions
 from xce.controller.step import decide_all

@@ -2,40 +2,16 @@
 
 import pytest
 
+from tests.core.arrays.worlds import LONG, letters, running, world_of
 from tests.core.lab import MINUTE_US, Life, kinds, lab, since
 from tests.kit.words import ANNA, BERT, BOSS, array, job, settings
 from tests.kit.world import World
 from xce.controller.core import commands as c
 from xce.controller.core.arrays.elements import found_job, is_done, running_of, tally_of
-from xce.controller.core.fold.encode import digest, encode
-from xce.controller.recover import recover
+from xce.controller.core.fold.encode import encode
 from xce.model.config import SECOND_US
 from xce.model.ids import job_key
 from xce.model.job import Job
-from xce.model.waiting.array import COUNTED
-from xce.wal.memory import MemoryLog
-
-ALL_DONE = Life(run_us=SECOND_US)
-LONG = Life(run_us=600 * SECOND_US)
-
-
-def world_of(slots: int = 4, life: Life = ALL_DONE, count: int = 1) -> World:
-    """Hosts of so many slots; every element lives like this."""
-    world = lab(count, slots=slots, gpu_count=0)
-    world.scripts.default = lambda name, attempt: life
-    return world
-
-
-def running(world: World, number: int) -> list[int]:
-    """Indices of the elements that run, in order."""
-    found = (job for job in world.state.jobs.values() if job.state in ("STARTING", "RUNNING"))
-    return sorted(job.key >> 32 for job in found if job.key & 0xFFFFFFFF == number)
-
-
-def letters(world: World, number: int) -> dict[str, int]:
-    """The counts of an array's letters, those that are not 0."""
-    tally = zip(COUNTED, world.state.arrays[number].tally, strict=True)
-    return {letter: count for letter, count in tally if count}
 
 
 def test_a_million_elements_are_one_record_and_one_entity() -> None:
@@ -91,6 +67,18 @@ def test_elements_without_a_slot_have_the_reason_of_their_class() -> None:
     why = world.sessions.reason_for("1[4]")
     assert why is not None
     assert why.text() == "needs 1 slots on one host; best host n1 has 0 free"
+
+
+def test_arrays_at_their_limit_do_not_stand_in_the_way_of_their_class() -> None:
+    """Found by random arrays: full ones used up the few waiters of a class that were looked at."""
+    world = world_of(slots=5, life=LONG)
+    for limit in (1, 1, 1, 0):
+        world.submit(array((1, 9, 1), limit=limit))
+    world.run(SECOND_US)
+    assert [running(world, number) for number in (1, 2, 3, 4)] == [[1], [1], [1], [1, 2]]
+    world.ask_body(c.Kill(actor=ANNA, job=job_key(4, 1)))
+    world.run(MINUTE_US)
+    assert running(world, 4) == [2, 3]
 
 
 def test_one_record_changes_the_slot_limit_in_both_directions() -> None:
@@ -341,31 +329,3 @@ def test_an_index_beyond_what_the_site_allows_is_refused() -> None:
     assert isinstance(refused, c.Rejection)
     assert refused.message == "Job array index too large: 1001 is beyond 1000"
     world.submit(array((1, 1000, 1)))
-
-
-def test_cuts_and_recovery_keep_arrays_in_every_phase() -> None:
-    world = world_of(slots=3)
-    world.scripts.lives["1[3]"] = Life(run_us=SECOND_US, code=1)
-    number = world.submit(array((1, 3_000, 1), limit=2))
-    world.submit(array((7, 7_000, 7), held=True))
-    world.run(10 * SECOND_US)
-    world.ask_body(c.Kill(actor=ANNA, job=number, elements=((1_000, 2_000, 1),)))
-    world.cut()
-    world.run(10 * SECOND_US)
-    world.change_leader()
-    world.run(10 * SECOND_US)
-    world.change_leader()
-    again, _ = recover(MemoryLog(world.store))
-    again.epoch = world.state.epoch
-    assert digest(again) == digest(world.state)
-    assert tally_of(world.state, number)["EXITED"] == 1_002
-
-
-def test_a_cut_of_a_big_array_is_one_row() -> None:
-    world = World()
-    world.submit(array((1, 1_000_000, 1)))
-    world.cut()
-    rows, close = world.cutter.next_slice()
-    assert close is not None
-    assert [row.kind for row in rows].count("job_array") == 1
-    assert len(rows) < 10

@@ -190,6 +190,22 @@ def _leaves(kind: Any) -> Iterator[Any]:
         yield kind
 
 
+def test_a_spec_that_was_forgotten_and_named_again_since_the_last_cut_is_found() -> None:
+    """Found by random arrays: the log could not be folded any more."""
+    from tests.core.lab import MINUTE_US, lab
+    from tests.kit.words import array, job
+
+    world = lab()
+    for command in (job(), array((1, 3, 1), name="other")):
+        for _ in range(2):
+            world.submit(command)
+            world.rest()
+            world.run(world.config.clean_period_us + MINUTE_US)
+            assert world.state.specs == {}
+    world.change_leader()
+    assert world.state.jobs == {}
+
+
 # -- deciding anew --------------------------------------------------------------------------------
 
 _SAY = """

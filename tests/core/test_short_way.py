@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from bench.clusters import LEVELS, cluster, submit
+from bench._core.clusters import LEVELS, cluster, submit
 from xce.controller.core.deciders import plan as decide_plan
 from xce.controller.core.fold import apply as fold_apply
 from xce.controller.core.fold.check import check

@@ -15,8 +15,10 @@ from collections.abc import Callable
 
 from msgspec import structs
 
+from tests.core.arrays.chance import of_all_arrays, of_array, some_array
 from tests.core.depending.chance import some_dependency
 from tests.core.fates import WEATHERS, some_fate
+from tests.core.gangs import LEASES_US, some_gang
 from tests.core.living.chance import change, requeue, some_life, some_size
 from tests.core.suspended import any_suspension, resume_of
 from tests.core.timing.chances import some_queue, some_time
@@ -28,12 +30,8 @@ from tests.kit.words import (
     GB,
     OPS,
     SETTINGS,
-    gang,
-    gpus,
     job,
     machine,
-    port,
-    role,
     settings,
 )
 from tests.kit.world import World
@@ -43,16 +41,13 @@ from xce.controller.core.view import Viewer
 from xce.controller.recover import recover
 from xce.dispatch import protocol as p
 from xce.model.config import SECOND_US, RetryConfig
-from xce.model.group import Backoff, FailureRule, Readiness
-from xce.model.job import ClaimTemplate
 from xce.model.tables import ENDED_JOB
 from xce.scheduler.session import run_session
 from xce.wal.memory import MemoryLog
 
 MINUTE_US = 60 * SECOND_US
-LEASES_US = (0, 0, 30 * SECOND_US, 40 * SECOND_US)
 GONE_IN_THE_END = (
-    "reservation", "job", "group", "start", "launch", "allocation", "claim", "attachment",
+    "reservation", "array", "job", "group", "start", "launch", "allocation", "claim", "attachment",
 )  # fmt: skip
 
 
@@ -92,51 +87,13 @@ class Walk:
             life = some_life(self.chance, self.world.now_us)
             after = some_dependency(self.chance, self.world.state)
             lease = {"stop_after_us": self.chance.choice(LEASES_US), **some_queue(self.chance)}
-            self._ask(job(actor=actor, after=after, **some_size(self.chance), **{**life, **lease}))
+            more = {**some_size(self.chance), **life, **lease}
+            if self.chance.random() < 0.3:
+                self._ask(some_array(self.chance, actor, after=after, **more))
+            else:
+                self._ask(job(actor=actor, after=after, **more))
         else:
-            self._ask(self._gang(actor))
-
-    def _gang(self, actor: c.Actor) -> c.SubmitGroup:
-        chance = self.chance
-        claims: tuple[ClaimTemplate, ...] = ()
-        if self.gpu_count and chance.random() < 0.6:
-            claims = (gpus(chance.choice((1, 2))),)
-        if chance.random() < 0.4:
-            claims += (ClaimTemplate(name="scratch", type="directory", size_bytes=GB),)
-        ready = chance.choice(
-            (Readiness(), Readiness(kind="done"), Readiness(kind="port", port="rendezvous"))
-        )
-        count = chance.choice((1, 2, 3))
-        roles = [
-            role("launcher", 1, ready=ready),
-            role(
-                "worker",
-                count,
-                min=chance.randint(1, count),
-                tasks=chance.choice((1, 2)),
-                claims=claims,
-                depends_on=("launcher",) if chance.random() < 0.5 else (),
-                run=chance.choice(("once", "task", "host")),
-            ),
-        ]
-        rules = (
-            FailureRule(
-                reasons=("host_lost",), action="restart_group", backoff=Backoff(first_us=SECOND_US)
-            ),
-            FailureRule(codes=((1, 1),), action="restart_group", max_times=2),
-            FailureRule(codes=((3, 3),), action="tolerate", max_times=chance.choice((-1, 1))),
-        )
-        return gang(
-            *roles,
-            actor=actor,
-            rules=rules[: chance.choice((0, 3))],
-            claims=(port(),),
-            stop_after_us=chance.choice(LEASES_US),
-            retries=RetryConfig(max=3, first_us=SECOND_US, factor=2, cap_us=5 * SECOND_US),
-            placement_timeout_us=chance.choice((0, 0, 5 * MINUTE_US)),
-            ready_timeout_us=chance.choice((300 * SECOND_US, 2 * SECOND_US)),
-            barrier_timeout_us=chance.choice((60 * SECOND_US, SECOND_US)),
-        )
+            self._ask(some_gang(self.chance, self.gpu_count, actor))
 
     def _ask(self, command: c.Command) -> None:
         world = self.world
@@ -157,6 +114,7 @@ class Walk:
             (14, self.kill),
             (5, lambda: requeue(self)),
             (16, self.suspend),
+            (12, lambda: of_array(self)),
             (9, lambda: change(self)),
             (10, self.mute),
             (14, self.unmute),
@@ -314,11 +272,13 @@ class Walk:
                 self._ask(c.RequeueJob(actor=OPS, job=key))
             if command := resume_of(world.state, key):
                 self._ask(command)
+        of_all_arrays(self, c.Resume)
         world.run(10 * MINUTE_US)
         self.assert_nothing_is_stuck()
         for key in sorted(world.state.jobs):
             if world.state.jobs[key].state in ("PENDING", "STARTING", "RUNNING"):
                 self._ask(c.Kill(actor=OPS, job=key))
+        of_all_arrays(self, c.Kill)
         world.rest(40 * MINUTE_US)
         world.ledger.assert_whole()
         world.run(world.config.clean_period_us + MINUTE_US)

@@ -64,8 +64,8 @@ class Ledger:
                     self.ends[f"job {change.key}"] = 0
                 if change.what == "job" and state in ENDED_JOB:
                     self.ends[f"job {change.key}"] += 1
-                if change.what == "array" and change.event == "end":
-                    self.ends[f"array {change.key}"] += 1
+                if change.what == "array" and change.event in ("end", "go_on"):
+                    self.ends[f"array {change.key}"] += 1 if change.event == "end" else -1
                 if change.what == "group" and state in ENDED_GROUP:
                     self.ends[f"group {change.key}"] += 1
             if isinstance(record.body, HostRegistered):
@@ -105,7 +105,7 @@ class Ledger:
         if "group" in body and "jobs" in body:
             self.groups.append(parse_group(body["group"]) or 0)
             self.jobs += [parse_job(text) or 0 for text in body["jobs"]]
-        elif "elements" in body and "queue" in body:
+        elif "queue" in body and parse_job(body["job"]) in self._world.state.arrays:
             self.arrays.append(parse_job(body["job"]) or 0)
         elif "queue" in body and "job" in body:
             self.jobs.append(parse_job(body["job"]) or 0)

@@ -21,7 +21,6 @@ DOCUMENTS = (
     "docs/how-to/dependencies.md",
     "docs/how-to/job-groups.md",
     "docs/how-to/suspend-and-resume.md",
-    "docs/how-to/change-a-job.md",
 )
 
 

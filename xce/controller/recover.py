@@ -71,6 +71,10 @@ def _load_cut(log: Log, state: State, cutter: Cutter) -> None:
 def _fold(log: Log, state: State, records: list[Record]) -> None:
     _intern(log, state, (name for record in records for name in blob_names(record)))
     for record in records:
+        # A text that work of this stretch left behind was forgotten, and may be named again.
+        gone = [name for name in blob_names(record) if not state.knows(name)]
+        if gone:
+            _intern(log, state, gone)
         apply(state, record)
 
 

@@ -6,6 +6,7 @@ counters and instances; together they cannot take more than all hosts have free.
 
 from collections.abc import Mapping
 
+from xce.controller.core.arrays.planning import full_of
 from xce.controller.core.fold.state import State
 from xce.controller.core.queueing.waiting import Waiter
 from xce.controller.core.time.policies import time_policies
@@ -27,12 +28,13 @@ class Room:
         self._counts = {type_: int(column.sum()) for type_, column in counts.items()}
         self.slots = self._free.get(SLOTS, 0)
         depth = max(one.depth for one in time_policies(state.config).values())
-        self._more = len(state.index.backing_off) + depth + 1
+        self._more = len(state.index.backing_off) + full_of(state) + depth + 1
         self._known: dict[str, int] = {}
 
     def most_of(self, waiter: Waiter) -> int:
         """How many of the class of this one are worth a look: those that could be placed, those
-        that back off or may get a reservation, and one to be explained."""
+        that back off, have no room in their array or may get a reservation, and one to be
+        explained."""
         group, key, _ = waiter
         if group:
             return 1

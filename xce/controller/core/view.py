@@ -230,7 +230,7 @@ class Viewer:
         than could be placed at most, since the last one is to be explained."""
         state, pending = self._state, self._state.index.pending
         room = Room(state, free, self._columns.counts)
-        places = singly(state, pending.places(known, room.most_of), room.slots + 1, now_us)
+        places = singly(state, pending.places(known, room.most_of), room.most_of, now_us)
         accounts = fairness.accounts(state, pending.accounts(known), now_us)
         line = Line(((one[0], one) for one in places), accounts) if accounts else None
         likes: dict[str, Ask] = {}

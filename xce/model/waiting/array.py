@@ -9,6 +9,7 @@ Pure. An array is changed by `moved` alone, which also keeps `tally`: a count pe
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from re import compile as pattern
 
 from msgspec import Struct, structs
@@ -170,18 +171,29 @@ def has_index(runs: Iterable[Run], index: int) -> bool:
 
 
 def among(array: Array, runs: Runs, letters: str) -> Runs:
-    """The elements of these runs that have one of the letters; all runs as they are where
-    every element has."""
+    """The elements of these runs (none: of all) that have one of the letters, as runs that
+    ascend and do not overlap, however the given ones do."""
     if not runs:
         return packed(spans_of(array, letters))
     found: list[Run] = []
-    for first, last, step in runs:
+    for first, last, step in _within(array, runs):
         if step == 1:
             found.extend(spans_of(array, letters, first, last))
         else:
             picked = (one for one in range(first, last + 1, step) if array.letter(one) in letters)
             found.extend(runs_of(picked))
     return packed(found)
+
+
+def _within(array: Array, runs: Runs) -> Iterable[Run]:
+    """Runs as far as the array goes, ascending; those that overlap as what they cover together."""
+    end = array.last
+    cut = ((first, min(last, end - (end - first) % step), step) for first, last, step in runs)
+    ordered = sorted(run for run in cut if run[0] <= end)
+    if all(before[1] < after[0] for before, after in pairwise(ordered)):
+        return ordered
+    empty = structs.replace(array, blocks=(), tally=(0,) * len(COUNTED))
+    return spans_of(filled(empty, tuple(ordered)), PENDING)
 
 
 def packed(runs: Iterable[Run]) -> Runs:

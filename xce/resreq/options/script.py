@@ -7,7 +7,6 @@ them are told at once. A script means nothing else than its options and its text
 and no variable is replaced.
 """
 
-import re
 from collections.abc import Sequence
 
 from msgspec import Struct, structs
@@ -26,7 +25,6 @@ from xce.resreq.options.values import judge, limit_us
 from xce.resreq.options.words import Finding, Word, lines_of, words_of
 
 UNKNOWN = "unknown"
-_SECTION = re.compile(r"\b(select|order|rusage|span|same|cu|affinity)\s*\[")
 DEFAULT_SHELL = "/bin/sh"
 
 
@@ -234,9 +232,6 @@ class _Reader:
             self.errors.append(_fault(error, given, start))
             return given
         for remark in judged.remarks:
-            # The shell has read the words of a command line; what it left is meant so.
-            if self.line and remark.code == "variable":
-                continue
             self._warn(remark.code, remark.message, value, remark.column - 1)
         if judged.lacks and option.support is not Support.KEPT:
             self._warn("not_honoured", f"{option.name}: {judged.lacks}", value)
@@ -332,10 +327,8 @@ def _least(tasks: Given | None) -> str:
 def _fault(error: ResreqError, given: Given, start: int) -> Finding:
     """A refusal of a value as a finding of its line; `start` is the value's first column."""
     expected = f"expected {' or '.join(error.expected)}" if error.expected else ""
-    section = _section_of(error, given.value)
-    where = f"{given.option}: {section}[ ]: " if section else f"{given.option}: "
     named = error.message.startswith(given.option)
-    message = error.message if named else f"{where}{error.message}"
+    message = error.message if named else f"{given.option}: {error.message}"
     return Finding(
         code=error.code.value,
         message=message,
@@ -344,15 +337,6 @@ def _fault(error: ResreqError, given: Given, start: int) -> Finding:
         end=start + error.end - 1,
         hint=error.hint or expected,
     )
-
-
-def _section_of(error: ResreqError, value: str) -> str:
-    """The section of a requirement that a refusal is in; "" where it names one, or is in none."""
-    before = value[: max(0, error.column - 1)]
-    found = _SECTION.findall(before)
-    if not found or before.rfind("]") > before.rfind("[") or found[-1] in error.message:
-        return ""
-    return str(found[-1])
 
 
 def _option_of(word: Word) -> tuple[Option | None, Word | None]:

@@ -119,7 +119,7 @@ def _count(value: str, option: Option) -> Judged:
     if not least < most <= TASKS_MAX:
         raise _refused(f"the most, {most}, is not between {least} and {TASKS_MAX}", value)
     return Judged(
-        means=f"{least},{most}", lacks=f"the job gets exactly {least}, never up to {most}"
+        means=f"{least},{most}", lacks=f"the job gets exactly {least} tasks, never up to {most}"
     )
 
 
@@ -231,7 +231,9 @@ def _name(value: str, _option: Option) -> Judged:
 
     if not is_array(value):
         return Judged(means=value)
-    return Judged(means=canonical_array(parse_array(value)))
+    made = parse_array(value)
+    lacks = f"an array of {made.count} elements cannot be submitted yet"
+    return Judged(means=canonical_array(made), lacks=lacks)
 
 
 def _dependency(value: str, _option: Option) -> Judged:

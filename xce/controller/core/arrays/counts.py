@@ -3,25 +3,39 @@
 from typing import Any
 
 from xce.model.ids import job_number
+from xce.model.job import Job
 from xce.model.tables import ENDED_JOB
+from xce.model.waiting.array import Array
 
 Marks = dict[int, dict[int, None]]
 
 
 class ElementCounts:
     """By array: the keys of its elements that are jobs, how many are in each state, and the keys
-    of those that have ended, in the order of their ends."""
+    of those that have ended, in the order of their ends. `seen` are elements as they were last
+    looked at, with the array that they were made of; `limited` are arrays with a slot limit."""
 
     def __init__(self) -> None:
         self.keys: Marks = {}
         self.states: dict[int, dict[str, int]] = {}
         self.ended: Marks = {}
+        self.limited: dict[int, None] = {}
+        self.seen: dict[int, tuple[Array, Job, str]] = {}
 
     def __eq__(self, other: object) -> bool:
-        mine = (self.keys, self.states, self.ended)
-        return isinstance(other, ElementCounts) and mine == (other.keys, other.states, other.ended)
+        return isinstance(other, ElementCounts) and self._all() == other._all()
+
+    def _all(self) -> tuple[Any, ...]:
+        return self.keys, self.states, self.ended, self.limited
 
     __hash__ = None  # type: ignore[assignment]
+
+    def note_array(self, number: int, new: Array | None) -> None:
+        """An array changed (None: it left)."""
+        if new is not None and new.limit:
+            self.limited[number] = None
+        else:
+            self.limited.pop(number, None)
 
     def note(self, key: int, old: Any, new: Any) -> None:
         """An element that is a job changed from `old` to `new` (None: no job)."""

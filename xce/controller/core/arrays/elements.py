@@ -13,8 +13,11 @@ from xce.model.job import Job, exit_code
 from xce.model.tables import ENDED_JOB
 from xce.model.waiting.array import (
     COUNTED,
+    DONE,
+    EXITED,
     HELD,
     JOB,
+    KILLED,
     NONE,
     PENDING,
     STATE_OF,
@@ -47,6 +50,8 @@ class Seen(Protocol):
         """What is counted."""
 
 
+WAITING_LETTERS, ENDED_LETTERS = PENDING + HELD, DONE + EXITED + KILLED
+SEEN_MAX = 20_000
 RUNNING = ("STARTING", "RUNNING", "ENDING")
 """States of elements that count toward their array's slot limit."""
 
@@ -56,10 +61,30 @@ def found_job(state: Seen, key: int) -> Job | None:
     job = state.jobs.get(key)
     if job is not None or not job_index(key):
         return job
+    return _element(state, key, ENDED_LETTERS + WAITING_LETTERS)
+
+
+def waiting_element(state: Seen, key: int) -> Job | None:
+    """The job that an element becomes by its first change; None where none of that key waits."""
+    return _element(state, key, WAITING_LETTERS)
+
+
+def _element(state: Seen, key: int, letters: str) -> Job | None:
+    """What an element is by its letter. It is looked at several times until it is placed, so it
+    is kept as long as its array is the same."""
     array = state.arrays.get(job_number(key))
-    if array is None or array.letter(job_index(key)) in (JOB, NONE):
+    if array is None:
         return None
-    return element_of(array, job_index(key))
+    seen = state.index.elements.seen
+    known = seen.get(key)
+    if known is None or known[0] is not array:
+        letter = array.letter(job_index(key))
+        if letter in (JOB, NONE):
+            return None
+        if len(seen) >= SEEN_MAX:
+            seen.clear()
+        known = seen[key] = (array, element_of(array, job_index(key)), letter)
+    return known[1] if known[2] in letters else None
 
 
 def job_of(state: Seen, key: int) -> Job:

@@ -6,13 +6,14 @@ from itertools import islice
 from xce.controller.core.arrays.elements import room_of
 from xce.controller.core.fold.state import State
 from xce.controller.core.life.draft import Draft
-from xce.controller.core.queueing.waiting import Placed
+from xce.controller.core.queueing.waiting import Each, Placed
 from xce.model.ids import is_array_key, job_index, job_key, job_number
-from xce.model.waiting.array import JOB, PENDING, indices_of, runs_of
+from xce.model.waiting.array import JOB, PENDING, Runs, indices_of, runs_of
 
 
-def singly(state: State, waiters: Iterable[Placed], each: int, now_us: int) -> Iterator[Placed]:
-    """An array's elements one by one, at most `each` and no more than its slot limit leaves."""
+def singly(state: State, waiters: Iterable[Placed], each: Each, now_us: int) -> Iterator[Placed]:
+    """An array's elements one by one: as many as `each` says of their class, and no more than its
+    slot limit leaves."""
     if not state.arrays:
         yield from waiters
         return
@@ -26,14 +27,24 @@ def singly(state: State, waiters: Iterable[Placed], each: int, now_us: int) -> I
             continue
         number = array.number
         if number not in rooms:
-            room = room_of(state, array)
-            rooms[number] = each if room is None else min(room, each)
+            room, most = room_of(state, array), each((group, key, class_key))
+            rooms[number] = most if room is None else min(room, most)
         if is_array_key(key):
             for index in islice(indices_of(array, PENDING), rooms[number]):
                 yield place, (0, job_key(number, index), class_key)
         elif rooms[number] > 0:
             rooms[number] -= 1
             yield place, (0, key, class_key)
+
+
+def full_of(state: State) -> int:
+    """How many waiters are passed over because their array's slot limit leaves no room: they may
+    not stand in the way of others of their class."""
+    found = 0
+    for number in state.index.elements.limited:
+        states = state.index.elements.states.get(number, {})
+        found += 1 + states.get("PENDING", 0)
+    return found
 
 
 def has_room(state: State, key: int, taken: dict[int, int]) -> bool:
@@ -45,11 +56,17 @@ def has_room(state: State, key: int, taken: dict[int, int]) -> bool:
     return room is None or taken.get(number, 0) < room
 
 
-def single_out(draft: Draft, keys: Iterable[int]) -> None:
-    """Elements that are placed become jobs of their own, all of an array by one change."""
+def strike_out(draft: Draft, keys: Iterable[int]) -> None:
+    """Elements that were placed have become jobs: they wait no more in their arrays."""
+    for number, runs in placed_of(draft.state, keys):
+        draft.elements(number, "plan", runs, JOB)
+
+
+def placed_of(state: State, keys: Iterable[int]) -> list[tuple[int, Runs]]:
+    """The elements among these that are letters yet, as runs of their arrays."""
     found: dict[int, list[int]] = {}
     for key in keys:
-        if job_index(key) and key not in draft.state.jobs:
-            found.setdefault(job_number(key), []).append(job_index(key))
-    for number, indices in sorted(found.items()):
-        draft.elements(number, "single_out", runs_of(sorted(indices)), JOB)
+        array = state.arrays.get(job_number(key)) if job_index(key) else None
+        if array is not None and array.letter(job_index(key)) != JOB:
+            found.setdefault(array.number, []).append(job_index(key))
+    return [(number, runs_of(sorted(indices))) for number, indices in sorted(found.items())]

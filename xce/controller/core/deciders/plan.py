@@ -8,7 +8,7 @@ from typing import Any
 
 from xce.controller.core import commands as c
 from xce.controller.core.arrays.elements import job_of
-from xce.controller.core.arrays.planning import has_room, single_out
+from xce.controller.core.arrays.planning import has_room, strike_out
 from xce.controller.core.deciders.placing.numbers import Numbers
 from xce.controller.core.deciders.placing.recheck import Taken, still_fits, still_waits
 from xce.controller.core.deciders.placing.short_way import followed, is_short, numbered
@@ -57,13 +57,13 @@ def commit_plan(draft: Draft, command: c.CommitPlan) -> c.Rejection | Answer:
     numbers = Numbers(state)
     if is_short(state, accepted):
         planned = numbered(state, numbers, accepted, draft.now_us)
-        draft.write(_facts(command, planned), *followed(planned, draft.now_us))
+        draft.write(_facts(command, planned), *followed(state, planned, draft.now_us))
     else:
         planned = [_number(draft, numbers, placement) for placement in accepted]
         draft.open(_facts(command, planned), [_label(placement) for placement in accepted])
-        single_out(draft, (placement.job for placement in accepted))
         for group in planned:
             _begin(draft, group)
+        strike_out(draft, (placement.job for placement in accepted))
     reserved = _write_time(draft, command)
     return {"planned": len(planned), "stale": stale, "reserved": reserved}, {}
 

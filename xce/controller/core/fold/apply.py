@@ -10,6 +10,7 @@ from typing import Any, get_type_hints
 
 from msgspec import Struct, convert, structs
 
+from xce.controller.core.arrays.elements import waiting_element
 from xce.controller.core.fold.plans.counters import count_up
 from xce.controller.core.fold.plans.short import fold_short
 from xce.controller.core.fold.plans.whole import fold_planned
@@ -17,9 +18,9 @@ from xce.controller.core.fold.state import TABLES, Key, Setting, State
 from xce.model import records as r
 from xce.model.group import Group
 from xce.model.host import Host, Instance, Observed
-from xce.model.ids import instance_key, job_key
+from xce.model.ids import instance_key
 from xce.model.job import Job
-from xce.model.waiting.array import JOB, Array, Runs, element_of, filled, moved
+from xce.model.waiting.array import Array, Runs, filled, moved
 from xce.model.waiting.job_group import JobGroup
 from xce.model.waiting.queue import Queue
 from xce.model.waiting.reservation import Reservation
@@ -33,10 +34,10 @@ _FIELD_TYPES = {what: get_type_hints(entity) for what, entity in TABLES.items()}
 
 def apply(state: State, record: r.Record) -> None:
     """Make `record` part of `state`."""
-    if record.kind == "Planned" and fold_short(state, record):
-        return
-    open_record(state, record)
-    for change in record.body.then:
+    folded = fold_short(state, record) if record.kind == "Planned" else 0
+    if not folded:
+        open_record(state, record)
+    for change in record.body.then[folded:]:
         apply_change(state, change)
     state.index.settle()
 
@@ -60,15 +61,16 @@ def apply_change(state: State, change: r.Change) -> None:
         return
     entity = state.tables[change.what].get(change.key)
     if entity is None and change.what in _BORN:
-        entity = _BORN[change.what](change.key)
+        entity = _BORN[change.what](state, change.key)
     if entity is not None:
         fields = typed_fields(change.what, change.set)
         state.put(change.what, change.key, structs.replace(entity, **fields))
 
 
-_BORN: dict[str, Callable[[Any], Struct]] = {
-    "share": lambda key: Share(path=key),
-    "queue": lambda key: Queue(name=key),
+_BORN: dict[str, Callable[[State, Any], Struct | None]] = {
+    "share": lambda state, key: Share(path=key),
+    "job": waiting_element,
+    "queue": lambda state, key: Queue(name=key),
 }
 
 
@@ -82,15 +84,11 @@ def typed_fields(what: str, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _elements(state: State, number: int, told: dict[str, Any]) -> None:
-    """The elements of these runs are from here on what is told: jobs of their own, or over."""
+    """The elements of these runs are from here on what is told."""
     array = state.arrays.get(number)
-    if array is None:
-        return
-    runs, letter = convert(told["indices"], Runs), told["to"]
-    state.put("array", number, moved(array, runs, letter))
-    for first, last, step in runs if letter == JOB else ():
-        for index in range(first, last + 1, step):
-            state.put("job", job_key(number, index), element_of(array, index))
+    if array is not None:
+        runs = convert(told["indices"], Runs)
+        state.put("array", number, moved(array, runs, told["to"]))
 
 
 def _put(state: State, what: str, key: Key, entity: Struct) -> None:

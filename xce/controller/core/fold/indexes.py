@@ -178,6 +178,7 @@ class Indexes(Holdings, Standing):
             self.pending.drop(self.ordering.of_job(old), self.class_of(old))
         if waits and not stays:
             self.pending.put(self.ordering.of_job(new), self.class_of(new))
+        self.elements.note_array(key, new)
         self._back_off(("array", key), waits and new.not_before_us > 0)
         if waits and new.not_before_us and not (waited and old.not_before_us == new.not_before_us):
             self.timer(new.not_before_us, "backoff", key)

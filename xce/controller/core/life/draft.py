@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import structs
 
-from xce.controller.core.arrays.elements import is_over
+from xce.controller.core.arrays.elements import is_over, job_of
 from xce.controller.core.fold.apply import ELEMENT, apply, apply_change, open_record
 from xce.controller.core.fold.state import Key, State
 from xce.controller.core.life.relations import CONDITIONS, RELATIONS
@@ -78,6 +78,8 @@ class Draft:
         for change in record.body.then:
             if change.event and change.what in ("job", "group"):
                 self.moved[change.what, change.key] = None  # type: ignore[index]
+            elif change.what == ELEMENT:
+                self.moved["array", change.key] = None  # type: ignore[index]
         self.records.append(record)
 
     def _record(self, body: Body) -> Record:
@@ -119,7 +121,9 @@ class Draft:
         Gives whether it moved; an ignored cell moves nothing. An illegal cell raises.
         """
         what, field = _HOME[machine]
-        entity = self.state.tables[what][key]
+        entity = self.state.tables[what].get(key)
+        if entity is None:
+            entity = job_of(self.state, key)  # type: ignore[arg-type]
         target = MACHINES[machine].next(getattr(entity, field), event, f"{what} {key}")
         if target is None:
             return False
@@ -142,11 +146,12 @@ class Draft:
             self._settle_array(number)
 
     def single_out(self, key: int) -> Job | None:
-        """The job of that key, made of its array's letter where it waits there; None where
-        nothing of that key is a job or waits."""
+        """The job of that key, made of its array's letter where it waits there: by its first
+        change. None where nothing of that key is a job or waits."""
         array = self.state.arrays.get(job_number(key))
         index = job_index(key)
         if array is not None and array.letter(index) in (PENDING, HELD):
+            self.patch("job", key)
             self.elements(array.number, "single_out", ((index, index, 1),), JOB)
         return self.state.jobs.get(key)
 

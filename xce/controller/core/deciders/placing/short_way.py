@@ -1,20 +1,25 @@
 """The short way in bulk: a slice of plain jobs on one host each, with nothing to provision.
 
 Such a job is planned and passed in the record itself, and nothing else moves: what follows is the
-same three changes for every job. They are written down here without trying them on the state
-first. A test compares these records, byte for byte, with what the general way writes.
+same three changes for every job, and one for every array that elements are of. They are written
+down here without trying them on the state first. A test compares these records, byte for byte,
+with what the general way writes.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
+from xce.controller.core.arrays.elements import job_of
+from xce.controller.core.arrays.planning import placed_of
 from xce.controller.core.deciders.placing.numbers import Numbers
+from xce.controller.core.fold.apply import ELEMENT
 from xce.controller.core.fold.state import State
-from xce.model.ids import job_index, job_text
+from xce.model.ids import job_text
 from xce.model.job import ONCE, PER_HOST
 from xce.model.placing import LaunchPlan, MemberPlan
 from xce.model.records import Change, PlannedGroup
 from xce.model.tables import MACHINES
+from xce.model.waiting.array import JOB
 from xce.scheduler.plan import Placement
 
 PLANNED = MACHINES["job"].next("PENDING", "plan")
@@ -31,8 +36,7 @@ def is_short(state: State, placements: Sequence[Placement]) -> bool:
 def _goes_short(state: State, one: Placement) -> bool:
     if one.group or one.claims or len(one.members[0].shares) != 1 or one.must_end_us:
         return False
-    key = one.members[0].job
-    return not job_index(key) and not state.specs[state.jobs[key].spec].stop_after_us
+    return not state.specs[job_of(state, one.members[0].job).spec].stop_after_us
 
 
 def numbered(
@@ -43,7 +47,7 @@ def numbered(
     found = []
     for placement in placements:
         (member,) = placement.members
-        job = jobs[member.job]
+        job = jobs.get(member.job) or job_of(state, member.job)
         spec = specs[job.spec]
         (share,) = member.shares
         processes = 1 if spec.run in (ONCE, PER_HOST) else share.tasks
@@ -77,8 +81,11 @@ def numbered(
     return found
 
 
-def followed(groups: Sequence[PlannedGroup], now_us: int) -> tuple[list[Change], list[str]]:
-    """What follows from the groups, and the jobs' names."""
+def followed(
+    state: State, groups: Sequence[PlannedGroup], now_us: int
+) -> tuple[list[Change], list[str]]:
+    """What follows from the groups, and the jobs' names. Last of all the elements that became
+    jobs are struck out of their arrays."""
     then: list[Change] = []
     names: list[str] = []
     passed: dict[str, Any] = {
@@ -99,4 +106,6 @@ def followed(groups: Sequence[PlannedGroup], now_us: int) -> tuple[list[Change],
         then.append(Change("start", planned.start, "pass", passed))
         then.append(Change("launch", launch.launch, "", gone))
         names.append(job_text(member.job))
+    for number, runs in placed_of(state, (planned.members[0].job for planned in groups)):
+        then.append(Change(ELEMENT, number, "plan", {"indices": runs, "to": JOB}))
     return then, names

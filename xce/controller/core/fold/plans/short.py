@@ -9,9 +9,11 @@ from typing import Any
 
 from msgspec import structs
 
+from xce.controller.core.arrays.elements import waiting_element
 from xce.controller.core.fold.plans.counters import count_up
 from xce.controller.core.fold.state import State
 from xce.model import records as r
+from xce.model.job import Job
 from xce.model.start import Allocation, Launch, Start
 
 JOB_SET = {"state", "attempt", "start", "allocation", "launches", "not_before_us"}
@@ -19,27 +21,32 @@ START_SET = {"state", "passed_us", "wave", "wave_opened_us"}
 LAUNCH_SET = {"go"}
 
 
-def fold_short(state: State, record: r.Record) -> bool:
-    """Folds the record if it is of that kind; False, with nothing changed, if it is not."""
+def fold_short(state: State, record: r.Record) -> int:
+    """Folds the record's facts and its changes up to those of arrays, if it is of that kind; gives
+    how many changes that were: 0, with nothing changed, if it is not."""
     body = record.body
     assert isinstance(body, r.Planned)
     then, groups = body.then, body.groups
-    if len(then) != 3 * len(groups):
-        return False
-    jobs = state.jobs
+    count = 3 * len(groups)
+    if len(then) < count or any(change.what != "element" for change in then[count:]):
+        return 0
     for at, planned in enumerate(groups):
         if not _is_short(planned, then[3 * at], then[3 * at + 1], then[3 * at + 2]):
-            return False
-        if planned.members[0].job not in jobs:
-            return False
+            return 0
+        if _placed(state, planned.members[0].job) is None:
+            return 0
     state.lsn, state.epoch, state.at_us = record.lsn, record.epoch, record.at_us
     count_up(state, "session", body.session)
     for name, last in _last(groups[-1]) if groups else ():
         count_up(state, name, last)
     for at, planned in enumerate(groups):
         _fold(state, record, planned, then[3 * at : 3 * at + 3])
-    state.index.settle()
-    return True
+    return count
+
+
+def _placed(state: State, key: int) -> Job | None:
+    """The job, or the element that becomes one, that is placed."""
+    return state.jobs.get(key) or waiting_element(state, key)
 
 
 def _is_short(planned: r.PlannedGroup, job: r.Change, start: r.Change, launch: r.Change) -> bool:
@@ -120,4 +127,6 @@ def _fold(
     state.put("launch", launch.launch, granted)
     state.index.settle()
     fields = {**of_job, "launches": tuple(of_job["launches"])}
-    state.put("job", member.job, structs.replace(state.jobs[member.job], **fields))
+    job = _placed(state, member.job)
+    assert job is not None, "it was looked for"
+    state.put("job", member.job, structs.replace(job, **fields))

@@ -1,0 +1,1 @@
+"""Pieces of a controller without a process: states made for benchmarks."""
