@@ -109,6 +109,17 @@ def test_elements_of_an_array_count_one_by_one() -> None:
     world.rest()
 
 
+def test_a_session_books_no_more_than_a_group_may_have() -> None:
+    world = lab(1)
+    change(world, "add", "/a", 2)
+    world.step([job(job_group="/a/b") for _ in range(5)])
+    work = world.sessions.begin(world.now_us)
+    while not world.sessions.advance(work):
+        pass
+    assert len(work.run.plan.placements) == 2
+    assert [one.waiting for one in work.run.plan.reasons] == [3]
+
+
 def test_the_limit_is_checked_again_when_a_plan_is_committed() -> None:
     world = lab(1)
     change(world, "add", "/a", 2)
