@@ -22,7 +22,7 @@ from xce.controller.core.queueing.resuming import Resuming
 from xce.controller.core.queueing.standing import Standing
 from xce.controller.core.resources.lending import delays_us, fall_times_us, is_watched, kept
 from xce.controller.core.time.watch import note_job, note_reservation
-from xce.model.ids import job_index
+from xce.model.ids import array_key, job_index, place_of
 from xce.model.tables import ENDED_GROUP, ENDED_JOB, LIVE_ATTACHMENT, LIVE_LAUNCH
 from xce.model.waiting.array import PENDING, Array
 
@@ -137,7 +137,7 @@ class Indexes(Holdings, Standing):
         waited = old is not None and is_eligible(old)
         waits = new is not None and is_eligible(new)
         if waited and not (waits and same_place(old, new)):
-            self.pending.drop(self.ordering.of_job(old), self.class_of(old))
+            self.pending.drop(place_of(key))
         if waits and not (waited and same_place(old, new)):
             self.pending.put(self.ordering.of_job(new), self.class_of(new))
             self.waits += 1
@@ -175,7 +175,7 @@ class Indexes(Holdings, Standing):
         waits = new is not None and is_eligible_array(new)
         stays = waited and waits and same_place(old, new)
         if waited and not stays:
-            self.pending.drop(self.ordering.of_job(old), self.class_of(old))
+            self.pending.drop(place_of(array_key(key)))
         if waits and not stays:
             self.pending.put(self.ordering.of_job(new), self.class_of(new))
         self.elements.note_array(key, new)
@@ -233,7 +233,7 @@ class Indexes(Holdings, Standing):
         waits = new is not None and new.state == "PENDING"
         self._back_off(("group", key), waits and new.not_before_us > 0)
         if waited:
-            self.pending.drop(self.ordering.of_group(old), f"g{key}")
+            self.pending.drop(-key)
         if waits:
             self.pending.put(self.ordering.of_group(new), f"g{key}")
             self.waits += 1

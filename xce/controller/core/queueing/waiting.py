@@ -23,7 +23,7 @@ class Waiting:
     def __init__(self) -> None:
         self._rows: dict[str, list[Key]] = {}
         self._accounts: dict[str, tuple[str, int]] = {}
-        self._count = 0
+        self._known: dict[int, tuple[Key, str]] = {}
 
     def put(self, place: Place, class_key: str) -> None:
         """It begins to wait."""
@@ -36,19 +36,20 @@ class Waiting:
             insort(row, key)
         else:
             row.append(key)
-        self._count += 1
+        self._known[-key[-1] if key[-2] else key[-1]] = (key, class_key)
 
-    def drop(self, place: Place, class_key: str) -> None:
-        """It waits no more."""
+    def drop(self, number: int) -> None:
+        """It waits no more: the job at that place among jobs, or a gang by its number below
+        zero."""
+        key, class_key = self._known.pop(number)
         row = self._rows[class_key]
-        del row[bisect_left(row, place.key)]
+        del row[bisect_left(row, key)]
         if not row:
             del self._rows[class_key]
             self._accounts.pop(class_key, None)
-        self._count -= 1
 
     def __len__(self) -> int:
-        return self._count
+        return len(self._known)
 
     def walk(self) -> Iterator[Waiter]:
         """(group, job key, class) by their keys."""
