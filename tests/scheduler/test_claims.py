@@ -151,6 +151,6 @@ def test_standalone_claims_segments_and_spares_are_refused_in_words():
     plan = run_session(idle_snapshot(dgx(), [uses, segments, spare]))
     assert [entry.reason.text() for entry in plan.reasons] == [
         "can never be placed by this version: the standalone claim c7",
-        "can never be placed by this version: topology.segment",
+        "can never be placed by this version: topology.segment without a level",
         "can never be placed by this version: spares",
     ]

@@ -33,11 +33,23 @@ class ClaimTemplate(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Topology(Struct, frozen=True, gc=False, kw_only=True):
-    """Levels that must (`required`) or should (`preferred`) hold what asks; "" is none."""
+    """Levels that must (`required`) or should (`preferred`) hold what asks; "" is none.
+
+    `segment` members at a time lie in one domain of the finer level; `balanced` spreads members
+    evenly over the domains that are used; `exclusive` keeps the required domain for the asker
+    alone while it runs.
+    """
 
     required: str = ""
     preferred: str = ""
     segment: int = 0
+    balanced: bool = False
+    exclusive: bool = False
+
+    @property
+    def inner(self) -> str:
+        """The finer of its levels: what segments lie in and members are balanced over."""
+        return self.preferred or self.required
 
 
 class Asked(Struct, frozen=True, gc=False, kw_only=True):

@@ -76,7 +76,13 @@ class Case(Struct, frozen=True, gc=False, kw_only=True):
         part = self.need.part
         span = part.tiles or part.ptile or part.block or part.stripe or part.gtile
         given = {"span": span, "same": part.same, "cu": part.units, "affinity": part.cpus}
-        return " and ".join(f"{section}[ ]" for section, value in given.items() if value)
+        named = [f"{section}[ ]" for section, value in given.items() if value]
+        named.extend(
+            f"topology.{word}"
+            for word in ("segment", "balanced", "exclusive")
+            if getattr(self.role.topology, word) or getattr(self.ask.topology, word)
+        )
+        return " and ".join(named)
 
     @property
     def level(self) -> str:

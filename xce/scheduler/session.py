@@ -306,11 +306,11 @@ class SessionRun:
         )
 
     def _close(self, terms: Sequence[Term], cells: Sequence[Cell]) -> None:
-        """Takes what is left of the units that cu[excl] keeps for the ask alone."""
+        """Takes what is left of the units that are kept for the ask alone."""
         ledger = self._work.ledger
         for index, term in enumerate(terms):
-            units = term.need.part.units
-            if units is None or not units.exclusive:
+            units = term.alone
+            if units is None:
                 continue
             ids, _ = exclusive_ids(self._work.hosts, units)
             mine = {int(ids[cell.host]) for cell in cells if cell.role == index}

@@ -69,16 +69,6 @@ LIMITS: tuple[Limit, ...] = (
         hint="give a type instead",
     ),
     Limit(
-        pattern=("topology", "segment"),
-        applies=_given,
-        message="segments are not supported by this version",
-    ),
-    Limit(
-        pattern=("roles", "*", "topology", "segment"),
-        applies=_given,
-        message="segments are not supported by this version",
-    ),
-    Limit(
         pattern=("roles", "*", "spares"),
         applies=lambda value: value > 0,
         message="spares are not supported by this version",

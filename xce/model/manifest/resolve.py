@@ -148,6 +148,8 @@ def _topology(topology: Document) -> Topology:
         required=topology.get("required", ""),
         preferred=topology.get("preferred", ""),
         segment=int(topology.get("segment", 0)),
+        balanced=bool(topology.get("balanced", False)),
+        exclusive=bool(topology.get("exclusive", False)),
     )
 
 

@@ -12,7 +12,8 @@ from itertools import islice, product
 import numpy as np
 from msgspec import Struct, structs
 
-from xce.model.need import Need, Part
+from xce.model.job import Topology
+from xce.model.need import Need, Part, UnitNeed
 from xce.resreq.errors import ResreqError
 from xce.scheduler.candidates import Workspace
 from xce.scheduler.fit.caps import Hosts, caps
@@ -33,7 +34,8 @@ _FIRST: dict[int, list[Choice]] = {1: [(0,)]}
 
 class Term(Struct, frozen=True, gc=False, kw_only=True):
     """A role, or one part of its compound requirement as if that were a role: its need, the hosts
-    that match it, and those of them that may be used. `parts` counts the role's terms."""
+    that match it, and those of them that may be used. `parts` counts the role's terms; `alone`
+    are the units that it wants for itself, by cu[excl] or by its topology."""
 
     owner: int
     parts: int
@@ -41,6 +43,7 @@ class Term(Struct, frozen=True, gc=False, kw_only=True):
     need: MemberNeed
     matching: Hosts
     allowed: Hosts
+    alone: UnitNeed | None = None
 
 
 class Compiled(Struct, frozen=True, gc=False, kw_only=True):
@@ -104,8 +107,19 @@ def _terms(work: Workspace, ask: Ask, choice: Choice) -> Iterator[Term]:
             allowed = matching[work.allowed(ask, need.select)[matching]]
             yield Term(
                 owner=owner, parts=len(parts), role=mine, need=need, matching=matching,
-                allowed=allowed,
+                allowed=allowed, alone=_alone_in(ask, role, part),
             )  # fmt: skip
+
+
+def _alone_in(ask: Ask, role: RoleAsk, part: Part) -> UnitNeed | None:
+    """The units that nobody else may use, None where it shares them."""
+    if part.units is not None and part.units.exclusive:
+        return part.units
+    own, group = role.topology, ask.topology
+    if own.exclusive or group.exclusive:
+        level = own.required or group.required or own.preferred or group.preferred
+        return UnitNeed(level=level, exclusive="!") if level else None
+    return None
 
 
 def _alone(part: Part) -> Need:
@@ -130,9 +144,8 @@ def plans_of(work: Workspace, terms: Sequence[Term], hosts: Sequence[Hosts]) -> 
     for index, (term, own) in enumerate(zip(terms, hosts, strict=True)):
         units = np.zeros(len(work.hosts.names), dtype=np.int64)
         units[own] = _bounded(work, term, own, caps(work, term.need.load(False, False), own))
-        cu = term.need.part.units
-        if cu is not None and cu.exclusive:
-            units *= untouched(work, cu)
+        if term.alone is not None:
+            units *= untouched(work, term.alone)
         plans.append(
             RolePlan(
                 index=index, role=term.role, need=term.need, units=units, owner=term.owner,
@@ -167,7 +180,7 @@ def is_serial(ask: Ask, terms: Sequence[Term]) -> bool:
     if need.part.units is not None:
         return False
     requests = (ask.topology, ask.roles[0].topology)
-    return not any(request.required or request.preferred for request in requests)
+    return not any(request.inner or request.exclusive for request in requests)
 
 
 # --- what cannot be tried at all ----------------------------------------------------------------
@@ -178,14 +191,16 @@ def refused(snapshot: Snapshot, ask: Ask, choice: Choice) -> PendReason | None:
     if ask.queue in snapshot.shut_queues:
         return snapshot.shut_queues[ask.queue]
     requests = [ask.topology, *(role.topology for role in ask.roles)]
-    if any(request.segment for request in requests):
-        return reason(Code.UNSUPPORTED, detail="topology.segment")
     if any(role.spares for role in ask.roles):
         return reason(Code.UNSUPPORTED, detail="spares")
     claims = [*ask.claims, *(claim for role in ask.roles for claim in role.claims)]
     for claim in claims:
         if claim.use:
             return reason(Code.UNSUPPORTED, detail=f"the standalone claim {claim.use}")
+    for request in requests:
+        why = _odd_topology(snapshot, request, ask.topology)
+        if why is not None:
+            return why
     asked = [level for r in requests for level in (r.required, r.preferred) if level]
     for level in (*asked, *(claim.same for claim in claims if claim.same)):
         if level not in snapshot.hosts.levels:
@@ -194,6 +209,20 @@ def refused(snapshot: Snapshot, ask: Ask, choice: Choice) -> PendReason | None:
         why = _odd(snapshot, role, index)
         if why is not None:
             return why
+    return None
+
+
+def _odd_topology(snapshot: Snapshot, own: Topology, group: Topology) -> PendReason | None:
+    """What a topology says that no cluster of these levels can give."""
+    level = own.inner or group.inner
+    for word, given in (("segment", own.segment), ("balanced", own.balanced)):
+        if given and not level:
+            return reason(Code.UNSUPPORTED, detail=f"topology.{word} without a level")
+    if own.exclusive:
+        alone = own.required or group.required or own.preferred or group.preferred
+        if not alone or alone in snapshot.hosts.finer():
+            where = f"at {alone}, which lies inside hosts" if alone else "without a level"
+            return reason(Code.UNSUPPORTED, detail=f"topology.exclusive {where}")
     return None
 
 

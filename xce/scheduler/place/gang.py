@@ -108,8 +108,9 @@ class Search:
         """Begins a piece in the window of the role's earlier members, and of its other terms."""
         frame = Frame(piece, self.work.ledger.mark())
         mine = [one for one in frames if one.piece.plan.owner == piece.plan.owner]
-        kept = [one.window for one in mine if one.piece.plan is piece.plan]
-        beside = mine[-1].window if mine and not kept else None
+        near = [one for one in mine if piece.joins(one.piece)]
+        kept = [one.window for one in near if one.piece.plan is piece.plan]
+        beside = near[-1].window if near and not kept else None
         frame.ways = self.ways.of(piece, scope, kept[-1] if kept else None, beside)
         frames.append(frame)
 
@@ -131,10 +132,13 @@ class Search:
         return False
 
     def _growth(self, frames: Sequence[Frame], scope: Window, counts: Sequence[int]) -> list[Cell]:
-        """Members beyond the minima: role by role in their order, as many as fit."""
+        """Members beyond the minima: role by role in their order, as many as fit. What lies in
+        segments, or balanced, stays as it is."""
         grown: list[Cell] = []
         for plan, count in zip(self.plans, counts, strict=True):
             mine = [frame for frame in frames if frame.piece.plan.owner == plan.owner]
+            if plan.role.topology.segment or plan.role.topology.balanced:
+                continue
             if not plan.by_member:
                 grown.extend(self._more_members(plan, mine, scope, plan.role.count - count))
                 continue
@@ -184,6 +188,7 @@ class Search:
 
     def _members(self, cells: Sequence[Cell]) -> int:
         """How many members the cells are."""
-        ones = sum(cell.units for cell in cells if cell.member < 0)
-        owners = {(self.plans[c.role].owner, c.member) for c in cells if c.member >= 0}
+        by_member = [plan.by_member for plan in self.plans]
+        ones = sum(cell.units for cell in cells if not by_member[cell.role])
+        owners = {(self.plans[c.role].owner, c.member) for c in cells if by_member[c.role]}
         return ones + len(owners)

@@ -14,27 +14,29 @@ from xce.scheduler.candidates import Workspace
 from xce.scheduler.fit.caps import Hosts
 from xce.scheduler.fit.demand import MemberNeed, Shape
 from xce.scheduler.place.parallel import Spread, blocks, chunks, evenly, spreads, tiles
-from xce.scheduler.place.rows import unit_level
-from xce.scheduler.place.topology import Window, level_ids
+from xce.scheduler.place.topology import Window, is_finer, level_ids
 from xce.scheduler.place.units import choices
 
 
 class Row(Struct, frozen=True, gc=False, kw_only=True):
     """Hosts in order, with the units that fit on each, and on each as the first; the tile of each
-    under span[ptile]; and the spots of each compute unit, in order of preference."""
+    under span[ptile]; and the spots of each compute unit, in order of preference. `balanced`
+    rows are filled evenly, domain by domain."""
 
     window: Window
     room: list[int]
     first: list[int]
     sizes: list[int]
     units: tuple[tuple[int, ...], ...]
+    balanced: bool = False
 
 
-def unit_spots(work: Workspace, need: MemberNeed, hosts: Hosts) -> tuple[tuple[int, ...], ...]:
-    """The places in `hosts` of each compute unit, in the order in which units are met."""
-    if need.part.units is None:
+def unit_spots(work: Workspace, level: str, hosts: Hosts) -> tuple[tuple[int, ...], ...]:
+    """The places in `hosts` of each domain of a level, in the order in which they are met; none
+    where no level is given, or one below the host."""
+    if not level or is_finer(work.hosts, level):
         return ()
-    ids, _ = level_ids(work.hosts, unit_level(work.hosts, need.part.units))
+    ids, _ = level_ids(work.hosts, level)
     spots: dict[int, list[int]] = {}
     for spot, unit in enumerate(ids[hosts].tolist()):
         spots.setdefault(unit, []).append(spot)
@@ -44,6 +46,11 @@ def unit_spots(work: Workspace, need: MemberNeed, hosts: Hosts) -> tuple[tuple[i
 def layouts(need: MemberNeed, row: Row, units: int) -> Iterator[Spread]:
     """Every way to lay the units on the row."""
     asked = need.part.units
+    if row.balanced and row.units:
+        rooms = [_capacity(need, row, spots) for spots in row.units]
+        for choice in choices(rooms, units, UnitNeed(balance=True)):
+            yield from _unit_by_unit(need, row, choice)
+        return
     if asked is None:
         yield from _shaped(need, row, tuple(range(len(row.room))), units, begins=True)
         return

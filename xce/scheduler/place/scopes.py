@@ -45,7 +45,8 @@ class RolePlan(Struct, frozen=True, gc=False, kw_only=True):
 
     @property
     def by_member(self) -> bool:
-        """Whether each member is laid by itself, not all members of the role in one go."""
+        """Whether each member is laid by itself, not all members of the role (or of one of its
+        segments) in one go."""
         spans = self.need.shape is not Shape.ONE_HOST
         return spans or self.parts > 1 or self.need.part.units is not None
 
@@ -101,6 +102,24 @@ class Scopes:
             within, restrict = within & inside, scope
         yield from self._choices(request.required, request.preferred, [plan], within, restrict)
 
+    def of_segment(self, plan: RolePlan, scope: Window, needed: int) -> Iterator[Window]:
+        """The domains that hold one segment of so many units, inside the role's windows."""
+        own, group = plan.role.topology, self._ask.topology
+        level = own.inner or group.inner
+        within = plan.units > 0
+        bases: Iterator[Window] = iter((scope,))
+        if own.required and self._exempt(plan):
+            bases = self._domains(own.required, [plan], within)
+        for base in bases:
+            inside = np.zeros_like(within)
+            inside[base.hosts] = True
+            limit = base if base.restrict is not None else None
+            if is_finer(self._work.hosts, level) or limit is not None:
+                yield from self._parts(level, [plan], within & inside, limit, needed)
+            else:
+                rooms = [RoleRoom(plan.units, needed)]
+                yield from tight(self._view, level, rooms, within & inside)
+
     def _exempt(self, plan: RolePlan) -> bool:
         """Whether the role's own required level is coarser than the group's."""
         own, group = plan.role.topology.required, self._ask.topology.required
@@ -152,7 +171,12 @@ class Scopes:
         return tight(self._view, level, rooms, within, inside=inside)
 
     def _parts(
-        self, level: str, plans: Sequence[RolePlan], within: Mask, scope: Window | None
+        self,
+        level: str,
+        plans: Sequence[RolePlan],
+        within: Mask,
+        scope: Window | None,
+        needed: int = 0,
     ) -> Iterator[Window]:
         """Domains below the host, tightest first. A level at or above the host adds nothing to a
         scope that is already part of one."""
@@ -171,7 +195,7 @@ class Scopes:
         for plan in plans:
             room = caps(self._work, plan.need.load(False, False), hosts, limits)
             room = np.minimum(room, plan.units[hosts])
-            fits &= room >= plan.needed(self._counts[plan.index])
+            fits &= room >= (needed or plan.needed(self._counts[plan.index]))
         slots = self._work.ledger.column(SLOTS)
         found = [
             (self._left(plans, host, bits), int(slots[host]), host, name, bits)

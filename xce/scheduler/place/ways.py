@@ -17,18 +17,28 @@ from xce.scheduler.fit.lay import Cell, blank, lay
 from xce.scheduler.fit.picks import Limits, pick
 from xce.scheduler.place.layouts import Row, layouts, unit_spots
 from xce.scheduler.place.parallel import Spread
-from xce.scheduler.place.rows import narrowed, partitions, ranked, sizes_of
+from xce.scheduler.place.rows import narrowed, partitions, ranked, sizes_of, unit_level
 from xce.scheduler.place.scopes import RolePlan, Scopes
 from xce.scheduler.place.topology import Window
 from xce.scheduler.snapshot import Column
 
 
 class Piece(Struct, frozen=True, gc=False):
-    """What is laid in one go: all members of a one-host role (`member` -1), or one member."""
+    """What is laid in one go: all members of a one-host role (`member` -1), or of one of its
+    segments (then `member` is the segment's number), or one member. `segment` has the units that
+    one domain must hold, 0 where the role has no segments."""
 
     plan: RolePlan
     member: int
     units: int
+    segment: int = 0
+
+    def joins(self, other: "Piece") -> bool:
+        """Whether it goes where the other piece of its role went."""
+        length = self.plan.role.topology.segment
+        if not length:
+            return True
+        return self.plan.by_member and self.member // length == other.member // length
 
 
 class Way(Struct, frozen=True, gc=False):
@@ -44,12 +54,19 @@ def pieces_of(plans: Sequence[RolePlan], counts: Sequence[int]) -> list[Piece]:
     """The pieces of so many members of each role, in the order of roles, ranks and terms."""
     pieces: list[Piece] = []
     for plan, count in zip(plans, counts, strict=True):
+        length = plan.role.topology.segment
         if not plan.by_member:
-            pieces.append(Piece(plan, -1, count))
+            if length:
+                for number, first in enumerate(range(0, count, length)):
+                    units = min(length, count - first)
+                    pieces.append(Piece(plan, number, units, units))
+            else:
+                pieces.append(Piece(plan, -1, count))
             continue
         parts = [part for part in plans if part.owner == plan.owner]
         for rank in range(count) if parts[0] is plan else ():
-            pieces.extend(Piece(part, rank, part.piece) for part in parts)
+            together = min(length, count - rank // length * length) if length else 0
+            pieces.extend(Piece(part, rank, part.piece, together * part.piece) for part in parts)
     return [piece for piece in pieces if piece.units]
 
 
@@ -70,7 +87,12 @@ class Ways:
         """Every window of the piece's role with every spread over its hosts: the `kept` one of
         the members before, or the same domain as the member's other terms have `beside` it."""
         need = piece.plan.need
-        windows = iter((kept,)) if kept else self._scopes.of_role(piece.plan, scope)
+        if kept:
+            windows = iter((kept,))
+        elif piece.segment:
+            windows = self._scopes.of_segment(piece.plan, scope, piece.segment)
+        else:
+            windows = self._scopes.of_role(piece.plan, scope)
         for window in windows:
             if beside is not None and (window.level, window.name) != (beside.level, beside.name):
                 continue
@@ -112,8 +134,22 @@ class Ways:
             room=room,
             first=first,
             sizes=sizes_of(self.work, need, row.hosts),
-            units=unit_spots(self.work, need, row.hosts),
+            units=unit_spots(self.work, self._unit_level(piece), row.hosts),
+            balanced=self._is_balanced(piece),
         )
+
+    def _is_balanced(self, piece: Piece) -> bool:
+        """Whether the piece's members are to be spread evenly over domains."""
+        return piece.plan.role.topology.balanced and piece.member < 0
+
+    def _unit_level(self, piece: Piece) -> str:
+        """The level whose domains the layout looks at one by one, "" for none."""
+        units = piece.plan.need.part.units
+        if units is not None:
+            return unit_level(self.work.hosts, units)
+        if not self._is_balanced(piece):
+            return ""
+        return piece.plan.role.topology.inner
 
     def _exact(self, piece: Piece, row: Window, load: Load, room: Column) -> list[int]:
         """The room per host, made exact where requests draw on the same instances."""

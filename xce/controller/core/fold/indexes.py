@@ -20,7 +20,13 @@ from xce.controller.core.job_groups.counts import GroupCounts
 from xce.controller.core.queueing.ordering import same_place
 from xce.controller.core.queueing.resuming import Resuming
 from xce.controller.core.queueing.standing import Standing
-from xce.controller.core.resources.lending import delays_us, fall_times_us, is_watched, kept
+from xce.controller.core.resources.lending import (
+    alone_at,
+    delays_us,
+    fall_times_us,
+    is_watched,
+    kept,
+)
 from xce.controller.core.time.watch import note_job, note_reservation
 from xce.model.ids import array_key, job_index, place_of
 from xce.model.tables import ENDED_GROUP, ENDED_JOB, LIVE_ATTACHMENT, LIVE_LAUNCH
@@ -211,7 +217,8 @@ class Indexes(Holdings, Standing):
     def _watch(self, key: int, old: Any, new: Any) -> None:
         """Jobs whose reservations fall with time, or that keep others out of their units."""
         spec = self._state.specs.get(new.spec) if new is not None and new.allocation else None
-        if spec is None or not is_watched(spec.need):
+        watched = spec is not None and (is_watched(spec.need) or alone_at(self._state, new))
+        if spec is None or not watched:
             if key in self.watched:
                 del self.watched[key]
             return

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from xce.model.job import Job
+from xce.model.job import Job, Topology
 from xce.model.need import Need, Part
 from xce.model.placing import Share
 from xce.model.resources import ResourceType, site_types
@@ -154,10 +154,26 @@ def _fallen(state: "State", job: Job, allocation: Allocation, now_us: int) -> Le
     return found
 
 
+def alone_at(state: "State", job: Job) -> str:
+    """The level whose domains the job, or its gang, has for itself by its topology; "" for none."""
+    group = state.groups.get(job.group)
+    if group is None:
+        own, shared = state.specs[job.spec].topology, Topology()
+    else:
+        spec = state.group_spec(group)
+        own, shared = spec.role(job.role).topology, spec.topology
+    if not (own.exclusive or shared.exclusive):
+        return ""
+    return own.required or shared.required or own.preferred or shared.preferred
+
+
 def exclusive_use(state: "State") -> Iterator[tuple[str, str]]:
     """(level, host) for each host whose unit of that level nobody else may use; "" is the level
     that cu[ ] has where none is named."""
-    for _, number, need in _held(state):
+    for job, number, need in _held(state):
+        alone = alone_at(state, job)
+        if alone:
+            yield from ((alone, share.host) for share in state.allocations[number].shares)
         allocation = state.allocations[number]
         units = need.alternative(allocation.alternative).part.units
         if units is not None and units.exclusive:
