@@ -21,6 +21,7 @@ DOCUMENTS = (
     "docs/how-to/dependencies.md",
     "docs/how-to/job-groups.md",
     "docs/how-to/suspend-and-resume.md",
+    "docs/how-to/backfill-and-preemption.md",
 )
 
 
