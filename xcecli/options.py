@@ -88,6 +88,7 @@ SUBMIT = Command(
         Option("-Q", "requeue_exits", "bsub", "EXITS", "run it again on these: 'all ~0', '3 4'"),
         Option("-M", "mem_limit_bytes", "bsub", "SIZE", "memory limit on each host"),
         Option("-P --project", "project", "text", "NAME", "project"),
+        Option("-G --user-group", "user_group", "text", "GROUP", "user group that is charged"),
         Option("-Jd --description", "description", "text", "TEXT", "what it is, for people"),
         Option("--stop-after", "stop_after", "text", "TIME", "stop it when its host is cut off"),
         Option("--env", "env", "text", "LIST", "all, none, or a list: all,~SECRET,MODE=fast"),

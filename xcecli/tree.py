@@ -14,12 +14,13 @@ import click
 from xcecli import __version__, doing, say
 from xcecli.commands.changes import bottom, modify, requeue, switch, top
 from xcecli.commands.checks import array, dependency, resreq, script
-from xcecli.commands.cluster import applications, claim, hosts, instances, queues
+from xcecli.commands.cluster import applications, claim, hosts, instances
 from xcecli.commands.groups import group
 from xcecli.commands.job_groups import jobgroup
 from xcecli.commands.jobs import explain, history, job, logs, resume, suspend, wait
 from xcecli.commands.resources import resources
 from xcecli.commands.shape import CONTEXT, Family, epilog
+from xcecli.commands.sharing import limits, queues, shares, users
 from xcecli.line import listing
 from xcecli.options import DIGITS_MAX, JOBS, KILL, SUBMIT, Command
 
@@ -122,6 +123,9 @@ for _command in (
     claim,
     hosts,
     queues,
+    shares,
+    limits,
+    users,
     applications,
     instances,
     resources,

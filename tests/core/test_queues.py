@@ -1,5 +1,7 @@
 """Queues at run time: operators' words, windows, and who may submit how much."""
 
+from typing import Any
+
 import pytest
 
 from tests.core.lab import Life, lab
@@ -160,3 +162,65 @@ def test_who_ages_catches_up() -> None:
     third = world.submit(job(priority=52))
     order = [key for _, key, _ in world.state.index.pending.walk()]
     assert order == [second, first, third]
+
+
+# -- reloads --------------------------------------------------------------------------------------
+
+
+def reload(world: World, *queues: QueueConfig, **changes: Any) -> Outcome:
+    config = settings(queues=queues, **changes)
+    answer = world.ask(c.LoadConfig(actor=BOSS, config=config, digest=repr(config)))
+    assert isinstance(answer, Outcome)
+    return answer
+
+
+def test_a_queue_that_is_taken_away_with_work_in_it_stays_closed() -> None:
+    world = lab(1)
+    world.scripts.default = lambda job, attempt: Life(run_us=None)
+    world.submit(job(queue="night"))
+    world.run(SECOND_US)
+    answer = reload(world, QueueConfig(name="normal"))
+    assert answer.body["kept"] == ["queue night (closed)"]
+    assert refused(world.ask(job(queue="night"))).code == "queue_closed"
+    assert world.state.jobs[1].state == "RUNNING"
+    world.ask_body(c.Kill(actor=ANNA, job=1))
+    world.rest()
+    assert reload(world, QueueConfig(name="normal"), priority_default=1).body["kept"] == []
+    assert [one.name for one in world.state.config.queues] == ["normal"]
+
+
+def memory(world: World) -> list[int]:
+    """What each job asks of memory, in MB."""
+    specs = (world.state.specs[one.spec] for one in world.state.jobs.values())
+    needs = (dict((*one.need.per_task, *one.need.per_job, *one.need.per_host)) for one in specs)
+    return [need.get("mem", 0) >> 20 for need in needs]
+
+
+def test_pending_work_is_merged_again_and_allocated_work_keeps_its_merge() -> None:
+    before = QueueConfig(name="normal", default_resreq="rusage[mem=1GB]")
+    world = lab(1, slots=2, config=settings(queues=(before,)))
+    world.scripts.default = lambda job, attempt: Life(run_us=None)
+    world.submit(job(2))
+    world.run(SECOND_US)
+    world.submit(job(2))
+    world.submit(job(2, resreq="rusage[mem=512MB]"))
+    reload(world, QueueConfig(name="normal", default_resreq="rusage[mem=2GB] select[mem>1GB]"))
+    assert memory(world) == [1024, 2048, 512]
+    world.change_leader()
+    reload(world, QueueConfig(name="normal"))
+    assert memory(world) == [1024, 0, 512]
+    check(world.state)
+
+
+def test_a_limit_that_is_loaded_holds_at_once_and_ends_nothing() -> None:
+    world = lab(1)
+    world.scripts.default = lambda job, attempt: Life(run_us=None)
+    for _ in range(3):
+        world.submit(job())
+    world.run(SECOND_US)
+    reload(world, QueueConfig(name="normal", job_limit=2))
+    world.submit(job())
+    world.run(SECOND_US)
+    states = [one.state for one in world.state.jobs.values()]
+    assert states == ["RUNNING"] * 3 + ["PENDING"]
+    check(world.state)

@@ -31,6 +31,7 @@ from xce.api.routes.job_groups import JobGroupRoutes
 from xce.api.routes.jobs import JobRoutes
 from xce.api.routes.operators import OperatorRoutes
 from xce.api.routes.resources import ResourceRoutes
+from xce.api.sharing.routes import SharingRoutes
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -52,6 +53,7 @@ def make_app(engine: Engine, doors: Doors) -> ASGIApp:
         JobGroupRoutes(engine).router(),
         ClusterRoutes(engine).router(),
         OperatorRoutes(engine).router(),
+        SharingRoutes(engine).router(),
         ResourceRoutes(engine).router(),
         EventRoutes(engine).router(),
         agents.router(),

@@ -49,6 +49,7 @@ class JobRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     begin_us: int = 0
     terminate_us: int = 0
     project: str = ""
+    user_group: str = ""
     description: str = ""
     stop_after: str = ""
     after: str = ""

@@ -85,6 +85,9 @@ def blob_names(record: Record) -> list[str]:
         return [body.spec]  # type: ignore[attr-defined]
     if record.kind == "GroupSubmitted":
         return [body.spec, *body.member_specs]  # type: ignore[attr-defined]
+    if record.kind == "ConfigLoaded":
+        # What waits is merged again: the specs that came of it are in the changes.
+        return [one.set["spec"] for one in body.then if one.set and "spec" in one.set]
     if record.kind == "JobChanged":
         return [body.spec]  # type: ignore[attr-defined]
     return []

@@ -1,4 +1,4 @@
-"""`xce host`: what an operator asks of hosts, over the home's socket.
+"""`xce host` and `xce queue`: what an operator asks of them, over the home's socket.
 
 Hosts join by themselves when their agent registers, so there is nothing to add by hand.
 """
@@ -42,15 +42,22 @@ def _host_command(event: str, doc: str) -> None:
         sys.exit(max(codes))
 
 
-def _change(home: Path, name: str, event: str, why: str, *, as_json: bool) -> int:
+def post(home: Path, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    """The answer to a POST, or the exit code of what went wrong, which is told."""
     try:
-        told = ask(home, "POST", f"/v1/hosts/{quote(name, safe='')}/{event}", {"why": why})
+        return 0, ask(home, "POST", path, body)
     except NobodyThere as error:
         click.echo(f"xce: {error}", err=True)
-        return EXIT_UNREACHABLE
+        return EXIT_UNREACHABLE, {}
     except Said as said:
         click.echo(f"xce: {said}", err=True)
-        return EXIT_CODES.get(said.status, EXIT_REFUSED)
+        return EXIT_CODES.get(said.status, EXIT_REFUSED), {}
+
+
+def _change(home: Path, name: str, event: str, why: str, *, as_json: bool) -> int:
+    code, told = post(home, f"/v1/hosts/{quote(name, safe='')}/{event}", {"why": why})
+    if code:
+        return code
     if as_json:
         click.echo(msgspec.json.encode(told).decode())
     else:
@@ -67,3 +74,41 @@ for _event, _doc in {
     "remove": "Forget a HOST that has no work.",
 }.items():
     _host_command(_event, _doc)
+
+
+# -- queues ---------------------------------------------------------------------------------------
+
+
+@click.group()
+def queue() -> None:
+    """Open, close, activate and inactivate queues.
+
+    \b
+    xce queue close night --why "moving"
+    xce queue inactive normal
+    """
+
+
+def _queue_command(event: str, doc: str) -> None:
+    @queue.command(event, help=doc)
+    @click.argument("names", nargs=-1, required=True, metavar="QUEUE...")
+    @click.option("--why", default="", help="The reason; it is kept in the log.")
+    @click.option("--json", "as_json", is_flag=True, help="One JSON object per queue.")
+    @home_option
+    def run(names: tuple[str, ...], why: str, as_json: bool, home: Path) -> None:
+        codes = []
+        for name in names:
+            code, told = post(home, f"/v1/queues/{quote(name, safe='')}/{event}", {"why": why})
+            codes.append(code)
+            if not code:
+                click.echo(msgspec.json.encode(told).decode() if as_json else told["said"])
+        sys.exit(max(codes))
+
+
+for _event, _doc in {
+    "open": "Let QUEUE take submissions again.",
+    "close": "Let QUEUE take no more submissions; what is in it goes on.",
+    "active": "Let QUEUE give out work again.",
+    "inactive": "Let QUEUE give out no more work; what runs goes on.",
+}.items():
+    _queue_command(_event, _doc)

@@ -64,6 +64,7 @@ class Late(click.Group):
         "db": "xce.ops.database:db",
         "config": "xce.ops.config.command:config",
         "host": "xce.ops.hosts:host",
+        "queue": "xce.ops.hosts:queue",
     }
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -1,4 +1,4 @@
-"""What there is: hosts, queues, instances, claims."""
+"""What there is: hosts, instances, claims."""
 
 from __future__ import annotations
 
@@ -53,34 +53,6 @@ def _host(host: dict[str, Any]) -> list[str]:
         f"{host['instances_held']}/{host['instances']}",
         ",".join(f"{level}={name}" for level, name in host["domains"].items()) or "-",
     ]
-
-
-@command("queues", "  xcecli queues\n  xcecli queues --json")
-def queues(values: dict[str, Any]) -> int:
-    """List the queues.
-
-    NJOBS, PEND, RUN and SUSP count tasks, as LSF does.
-    """
-    columns = (
-        ("QUEUE_NAME", 15),
-        ("PRIO", 5),
-        ("STATUS", 14),
-        ("NJOBS", 6),
-        ("PEND", 6),
-        ("RUN", 6),
-        ("SUSP", 6),
-    )
-    return show(fetch(values, "/v1/queues"), format_of(values), columns, _queue)
-
-
-def _queue(queue: dict[str, Any]) -> list[str]:
-    stats = queue["stats"]
-    status = f"{'Open' if queue['open'] else 'Closed'}:{'Active' if queue['active'] else 'Inact'}"
-    pending = stats.get("PEND", 0) + stats.get("PSUSP", 0)
-    suspended = stats.get("USUSP", 0) + stats.get("SSUSP", 0)
-    running = queue["tasks"] - pending - suspended
-    counts = [queue["tasks"], pending, running, suspended]
-    return [queue["name"], str(queue["priority"]), status, *map(str, counts)]
 
 
 @command("applications", "  xcecli applications\n  xcecli applications --json")

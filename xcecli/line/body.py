@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _GIVEN = (
     "name", "tasks", "queue", "application", "priority", "stdin", "stdout", "stderr", "held",
     "run_limit_us", "run_estimate_us", "project", "description", "rerunnable", "requeue_exits",
+    "user_group",
     "mem_limit_bytes",
     "stop_after",
     "after", "end_if_impossible", "job_group",

@@ -1,4 +1,4 @@
-"""What there is: hosts, instances, queues, application profiles, claims. Reading only."""
+"""What there is: hosts, instances, application profiles, claims. Reading only."""
 
 from typing import Any
 
@@ -6,14 +6,12 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from xce.api.answers import LIMIT_MAX, answer, cursor_of, page
-from xce.api.ports import Engine, StateView
+from xce.api.ports import Engine
 from xce.api.problem import Problem
 from xce.api.show import Shown
 from xce.api.usage import Usage
-from xce.model.config import QueueConfig
 from xce.model.host import Host, Instance, Observed
 from xce.model.ids import parse_claim
-from xce.model.tables import ENDED_JOB
 
 _LIVENESS = {"JOINING": "unavail", "SUSPECT": "unreach", "DOWN": "unavail", "GONE": "unavail"}
 
@@ -30,7 +28,6 @@ class ClusterRoutes:
         add = router.add_api_route
         add("/v1/hosts", self.hosts, methods=["GET"])
         add("/v1/instances", self.instances, methods=["GET"])
-        add("/v1/queues", self.queues, methods=["GET"])
         add("/v1/applications", self.applications, methods=["GET"])
         add("/v1/claims", self.claims, methods=["GET"])
         add("/v1/claims/{claim}", self.claim, methods=["GET"])
@@ -64,15 +61,6 @@ class ClusterRoutes:
             for one in sorted(state.instances.values(), key=_place)
             if (not host or one.host == host) and (not type_ or one.type == type_)
         ]
-        return answer({"items": items, "lsn": state.lsn})
-
-    async def queues(self) -> Response:
-        """Queues by priority, with the tasks in them as LSF counts them."""
-        await self._engine.settled()
-        state = self._engine.state
-        counts = _counts(state)
-        queues = sorted(state.config.queues, key=lambda queue: (-queue.priority, queue.name))
-        items = [_queue(queue, state, counts.get(queue.name, {})) for queue in queues]
         return answer({"items": items, "lsn": state.lsn})
 
     async def applications(self) -> Response:
@@ -168,31 +156,4 @@ def _instance(instance: Instance, usage: Usage) -> dict[str, Any]:
         "attributes": dict(instance.attributes),
         "domains": dict(instance.domains),
         "why": instance.why or None,
-    }
-
-
-def _counts(state: StateView) -> dict[str, dict[str, int]]:
-    """Tasks per queue and LSF word, of the jobs that have not ended."""
-    shown = Shown(state)
-    counts: dict[str, dict[str, int]] = {}
-    for job in state.jobs.values():
-        if job.state in ENDED_JOB:
-            continue
-        tasks = state.specs[job.spec].tasks
-        queue = counts.setdefault(job.queue, {})
-        stat = shown.stat(job)
-        queue[stat] = queue.get(stat, 0) + tasks
-    return counts
-
-
-def _queue(queue: QueueConfig, state: StateView, counts: dict[str, int]) -> dict[str, Any]:
-    return {
-        "name": queue.name,
-        "priority": queue.priority,
-        "description": queue.description,
-        "open": queue.open,
-        "active": queue.active,
-        "default": queue.name == state.config.default_queue,
-        "tasks": sum(counts.values()),
-        "stats": dict(sorted(counts.items())),
     }

@@ -12,6 +12,7 @@ from xce.ops.config.fields import TABLES_OF
 from xce.ops.config.file import ConfigFaulty, Site, read_site
 from xce.ops.config.kinds import Field
 from xce.ops.home import EXIT_REFUSED
+from xce.ops.main import home_option
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _json = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
@@ -24,6 +25,7 @@ def config() -> None:
     \b
     xce config check xce.toml
     xce config explain
+    xce config reload xce.toml
     """
 
 
@@ -53,6 +55,35 @@ def check(file: Path, as_json: bool) -> None:
         for what, count in _counts(site).items()
     )
     click.echo(f"{file} is good: {counts}")
+
+
+@config.command()
+@click.argument("file", type=_FILE)
+@_json
+@home_option
+def reload(file: Path, as_json: bool, home: Path) -> None:
+    """Put FILE in force in the running controller; nothing that runs is touched.
+
+    \b
+    xce config reload xce.toml
+    """
+    from xce.ops.hosts import post
+
+    try:
+        site = read_site(file)
+    except ConfigFaulty as error:
+        click.echo(str(error), err=True)
+        sys.exit(EXIT_REFUSED)
+    body = {"config": msgspec.to_builtins(site.config), "digest": site.digest}
+    code, told = post(home, "/v1/config", body)
+    if code:
+        sys.exit(code)
+    if as_json:
+        _print(told)
+        return
+    click.echo("the configuration is in force" if told["changed"] else "nothing has changed")
+    for name in told.get("kept", ()):
+        click.echo(f"kept because it is in use: {name}", err=True)
 
 
 @config.command()

@@ -106,6 +106,7 @@ _HONOURED = (
     _honoured("-b", Value.TIME, "begin", "begin time"),
     _honoured("-t", Value.TIME, "terminate", "termination time"),
     _honoured("-P", Value.TEXT, "project", "project"),
+    _honoured("-G", Value.TEXT, "user_group", "user group that is charged"),
     _honoured("-r", Value.FLAG, "rerunnable", "run again after a loss"),
     _honoured("-rn", Value.FLAG, "rerunnable", "do not run again after a loss", turns_off=True),
     _honoured("-Q", Value.EXITS, "requeue_exits", "exit values that requeue"),
@@ -117,7 +118,6 @@ _HONOURED = (
 )
 
 _KEPT = """
--G              text       user group
 -sla            text       service class
 -Lp             text       licence project
 -ul             flag       user limits of the shell
