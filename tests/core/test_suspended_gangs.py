@@ -143,3 +143,45 @@ def test_a_member_that_ended_just_before_is_over_while_its_gang_is_suspended() -
     assert suspensions(world) == ["ACTIVE", "SUSPENDED"]
     world.ask_body(c.Resume(actor=ANNA, group=number))
     until_state(world, "group", number, "DONE")
+
+
+def waves(world: World) -> int:
+    """A gang of a launcher of one task, which runs, and a worker of three, which is parked."""
+    world.scripts.default = lambda name, attempt: Life(run_us=None, ready_us=MINUTE_US)
+    launcher = role("launcher", 1, ready=Readiness(kind="port", port="rendezvous"))
+    worker = role("worker", 1, tasks=3, depends_on=("launcher",))
+    number = world.submit_gang(gang(launcher, worker, claims=(port(),)))
+    until_state(world, "job", 1, "RUNNING")
+    return number
+
+
+def test_a_parked_member_lends_at_once_for_nothing_of_it_runs() -> None:
+    world = lab(1, slots=4)
+    number = waves(world)
+    world.step([c.Suspend(actor=ANNA, group=number)])
+    assert used(world)["slots"] == 1, "the launcher runs yet"
+    world.run(SECOND_US)
+    assert "slots" not in used(world)
+    world.ask_body(c.Resume(actor=ANNA, group=number))
+    world.run(SECOND_US)
+    assert suspensions(world) == ["ACTIVE", "ACTIVE"]
+    assert used(world)["slots"] == 4
+
+
+def test_a_member_that_is_frozen_late_lends_though_its_gang_is_to_go_on() -> None:
+    world = lab(2, slots=4)
+    world.scripts.default = lambda name, attempt: FOR_EVER
+    world.submit(job(8))
+    world.run(SECOND_US)
+    stop(world, job=1)
+    number = world.submit_gang(gang(role("worker", 2, tasks=4)))
+    until_state(world, "group", number, "RUNNING")
+    world.run(SECOND_US)
+    world.mute("n2")
+    world.ask_body(c.Suspend(actor=ANNA, group=number))
+    world.run(SECOND_US)
+    for named in ({"job": 1}, {"group": number}):
+        world.ask_body(c.Resume(actor=ANNA, **named))
+    world.unmute("n2")
+    world.run(10 * SECOND_US)
+    assert suspensions(world) == ["ACTIVE", "SUSPENDED", "SUSPENDED"], "who came first is first"

@@ -42,6 +42,8 @@ def suspend(draft: Draft, key: int, by: str, why: str = "") -> None:
     draft.open(facts, names_of(state, state.starts[job.start]))
     for member in together(state, key):
         _stop(draft, state.jobs[member], by, why)
+        # A member of which nothing was let go yet is parked: it runs nothing.
+        settle_suspension(draft, member)
 
 
 def suspend_each(draft: Draft, facts: SuspendAsked, named: list[str], keys: Iterable[int]) -> None:
@@ -146,7 +148,9 @@ def settle_suspension(draft: Draft, key: int) -> None:
         draft.fire("suspension", key, "resumed")
         if job.group:
             go_on_with_waves(draft, job.start, since_us)
-    elif not job.resume_us:
+    else:
+        # Also where its gang is to go on already: others of it lend, so that it waits for a plan,
+        # and who is before it in that may need what it has.
         _lend(draft, job)
 
 

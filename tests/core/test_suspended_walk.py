@@ -1,0 +1,42 @@
+"""Random worlds in which most of what happens is that somebody suspends or resumes something."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.core.walk import Walk
+from tests.kit.agents import Life
+from xce.model.config import SECOND_US
+
+
+class Restless(Walk):
+    """Work that lasts, and people who cannot leave it alone."""
+
+    def __init__(self, seed: int, crash_per_1000: int) -> None:
+        super().__init__(seed, crash_per_1000)
+        self._own_life = self.world.scripts.default
+        self.world.scripts.default = self._lasting
+
+    def _lasting(self, name: str, attempt: int) -> Life:
+        life = self._own_life(name, attempt)
+        run_us = self.chance.choice((20, 40, 90)) * SECOND_US
+        return life if self.calm else replace(life, prepare="ok", run_us=run_us)
+
+    def mishap(self) -> None:
+        """One thing that somebody does or that goes wrong."""
+        what = self.chance.random()
+        if what < 0.6:
+            self.suspend()
+        elif what < 0.8:
+            self.submit()
+        else:
+            super().mishap()
+
+
+@pytest.mark.parametrize(("seed", "crash_per_1000"), [(1, 0), (2, 0), (3, 0), (4, 25), (5, 25)])
+def test_a_restless_world_comes_to_its_end(seed: int, crash_per_1000: int) -> None:
+    walk = Restless(seed, crash_per_1000)
+    walk.play(50)
+    moves = walk.world.ledger.moves
+    assert moves["job", "suspend"] > 0
+    assert moves["job", "resumed"] > 0
