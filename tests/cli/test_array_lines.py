@@ -75,6 +75,17 @@ def test_an_array_and_an_element_are_shown_whole(live: Live, xcecli: Cli) -> Non
     assert xcecli("explain", "1[3]")[1].splitlines()[0] == "Job <1[3]> is PEND"
 
 
+def test_a_script_may_ask_for_an_array_and_nothing_is_said_about_it(
+    live: Live, xcecli: Cli
+) -> None:
+    job = live.home.parent / "job.sh"
+    job.write_text('#!/bin/sh\n#BSUB -J "sweep[1-4]%2"\n#BSUB -o out.%J.%I\necho $LSB_JOBINDEX\n')
+    said = xcecli("submit", "--script", str(job))
+    assert said == (0, "Job <1> is submitted to default queue <normal>.\n", "")
+    array = live.engine.state.arrays[1]
+    assert (array.name, array.text, array.limit) == ("sweep", "[1-4]%2", 2)
+
+
 def test_a_wrong_array_name_is_refused_with_a_caret(live: Live, xcecli: Cli) -> None:
     code, out, said = xcecli("submit", "-J", "a[1-5]%x", "sleep", "60")
     assert (code, out) == (3, "")
@@ -84,3 +95,23 @@ def test_a_wrong_array_name_is_refused_with_a_caret(live: Live, xcecli: Cli) -> 
     code, _, said = xcecli("submit", "-J", "a[1-1000001]", "sleep", "60")
     assert code == 3
     assert "Job array index too large: 1000001 is beyond 1000000" in said
+
+
+def test_the_slot_limit_is_changed_as_in_lsf(live: Live, xcecli: Cli) -> None:
+    xcecli("submit", "-J", "a[1-10]%2", "sleep", "60")
+    assert xcecli("modify", "-J", "%5", "1") == (0, "Parameters of job <1> are being changed\n", "")
+    assert live.engine.state.arrays[1].limit == 5
+    same = (0, "Parameters of job <1> are as asked already\n", "")
+    assert xcecli("modify", "-J", "%5", "1") == same
+    assert xcecli("modify", "-J", "%0", "1")[0] == 0
+    assert live.engine.state.arrays[1].limit == 0
+    assert xcecli("modify", "-J", "%x", "1")[2].splitlines()[0] == (
+        "Job array index error: the slot limit is a whole number behind the %"
+    )
+    assert xcecli("modify", "-J", "%5", "1[3]")[2] == (
+        "Job <1[3]>: the limit is one of the whole array\n"
+    )
+    code, _, said = xcecli("modify", "-J", "b[1-20]", "1")
+    assert (code, said.splitlines()[0]) == (3, "the indices of a job array cannot be changed")
+    assert xcecli("modify", "-J", "renamed", "1")[0] == 0
+    assert xcecli("jobs", "-w", "1[3]")[1].splitlines()[1].split()[6] == "renamed[3]"

@@ -86,7 +86,8 @@ def test_one_record_changes_the_slot_limit_in_both_directions() -> None:
     number = world.submit(array((1, 10, 1), limit=2))
     world.run(SECOND_US)
     assert running(world, number) == [1, 2]
-    assert world.ask_body(c.LimitArray(actor=ANNA, job=number, limit=5)) == {"job": "1", "limit": 5}
+    told = world.ask_body(c.LimitArray(actor=ANNA, job=number, limit=5))
+    assert told == {"job": "1", "limit": 5, "changed": True}
     world.run(SECOND_US)
     assert running(world, number) == [1, 2, 3, 4, 5]
     world.ask_body(c.LimitArray(actor=ANNA, job=number, limit=1))

@@ -17,10 +17,12 @@ from xce.api.asks import actor_of, decoded, request_of, spec_of
 from xce.api.bodies import JobRequest, judge_job
 from xce.api.ports import Engine
 from xce.api.problem import Problem
-from xce.controller.core.commands import ModifyJob, MoveJob, RequeueJob, SwitchJob
+from xce.controller.core.commands import LimitArray, ModifyJob, MoveJob, RequeueJob, SwitchJob
 from xce.model.ids import parse_job
+from xce.resreq.options.arrays import is_array
 
 WAYS = ("running", "done", "exited")
+LIMIT_CHARACTERS_MAX = 11
 
 
 class RequeueRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -85,7 +87,15 @@ class ChangeRoutes:
         changes = {name: value for name, value in given.items() if value is not UNSET}
         if not changes:
             raise Problem("invalid", "nothing is to be changed: name the fields that are")
-        told = await asked(self._engine, modification(request, key_of(job), changes, body))
+        limit = slot_limit(changes)
+        if limit is None:
+            command: ModifyJob | LimitArray = modification(request, key_of(job), changes, body)
+        else:
+            idempotent = request_of(request, body)
+            command = LimitArray(
+                actor=actor_of(request), job=key_of(job), limit=limit, request=idempotent
+            )
+        told = await asked(self._engine, command)
         return answer({**told.body, "lsn": told.lsn})
 
     async def switch(self, job: str, request: Request) -> Response:
@@ -132,6 +142,25 @@ class ChangeRoutes:
         )  # fmt: skip
         told = await asked(self._engine, command)
         return answer({**told.body, "lsn": told.lsn}, 202)
+
+
+def slot_limit(changes: dict[str, Any]) -> int | None:
+    """The slot limit that a name such as `%5` stands for, as in LSF; None where there is none. An
+    array's indices stay as they were submitted."""
+    name = changes.get("name")
+    if not isinstance(name, str):
+        return None
+    if is_array(name):
+        said = "the indices of a job array cannot be changed"
+        raise Problem("invalid", said, pointer="/name", hint="its slot limit can: -J '%5'")
+    if not name.startswith("%"):
+        return None
+    if not (name[1:].isascii() and name[1:].isdigit()) or len(name) > LIMIT_CHARACTERS_MAX:
+        said = "Job array index error: the slot limit is a whole number behind the %"
+        raise Problem("bad_array", said, pointer="/name", text=name, line=1, column=2)
+    if len(changes) > 1:
+        raise Problem("invalid", "the slot limit of an array is changed alone", pointer="/name")
+    return int(name[1:])
 
 
 def key_of(text: str) -> int:

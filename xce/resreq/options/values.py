@@ -232,8 +232,7 @@ def _name(value: str, _option: Option) -> Judged:
     if not is_array(value):
         return Judged(means=value)
     made = parse_array(value)
-    lacks = f"an array of {made.count} elements cannot be submitted yet"
-    return Judged(means=canonical_array(made), lacks=lacks)
+    return Judged(means=canonical_array(made))
 
 
 def _dependency(value: str, _option: Option) -> Judged:

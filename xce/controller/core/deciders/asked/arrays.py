@@ -191,11 +191,12 @@ def limit_array(draft: Draft, command: c.LimitArray) -> c.Rejection | Answer:
     if asked.array.ended_us:
         said = f"Job <{asked.text}>: Job has already finished"
         return c.Rejection(code="conflict", message=said)
-    if asked.array.limit != command.limit:
+    changed = asked.array.limit != command.limit
+    if changed:
         facts = JobChanged(job=command.job, field="array_limit", new=str(command.limit))
         draft.open(facts, [asked.text])
         draft.patch("array", asked.array.number, limit=command.limit)
-    return {"job": asked.text, "limit": command.limit}, {}
+    return {"job": asked.text, "limit": command.limit, "changed": changed}, {}
 
 
 def _asked(state: State, actor: Actor, key: int, elements: Runs) -> _Asked | c.Rejection:
