@@ -16,7 +16,7 @@ from collections.abc import Callable
 from msgspec import structs
 
 from tests.core.arrays.chance import of_all_arrays, of_array, some_array
-from tests.core.depending.chance import some_dependency
+from tests.core.depending.chance import some_bound, some_dependency, some_job_group
 from tests.core.fates import WEATHERS, some_fate
 from tests.core.gangs import LEASES_US, some_gang
 from tests.core.living.chance import change, requeue, some_life, some_size
@@ -88,6 +88,7 @@ class Walk:
             after = some_dependency(self.chance, self.world.state)
             lease = {"stop_after_us": self.chance.choice(LEASES_US), **some_queue(self.chance)}
             more = {**some_size(self.chance), **life, **lease}
+            more["job_group"] = some_job_group(self.chance)
             if self.chance.random() < 0.3:
                 self._ask(some_array(self.chance, actor, after=after, **more))
             else:
@@ -115,6 +116,7 @@ class Walk:
             (5, lambda: requeue(self)),
             (16, self.suspend),
             (12, lambda: of_array(self)),
+            (5, lambda: self._ask(some_bound(self.chance))),
             (9, lambda: change(self)),
             (10, self.mute),
             (14, self.unmute),

@@ -5,8 +5,9 @@ so that one key type serves both, a plain job's key is its number, and JSON stay
 (an index needs at most 21 bits). Everything else is numbered by a counter of its own that is
 part of the state, so that a number is never given out twice, also not after a crash.
 
-Texts: jobs `12`, elements `12[3]`, groups `g7`, claims `c7`, hosts `host:n1`, queues `queue:q`,
-instances `instance:n1/gpu/0`. The texts name entities in records, history and messages.
+Texts: jobs `12`, elements `12[3]`, groups `g7`, claims `c7`, hosts `host:n1`, job groups
+`jobgroup:/a`, queues `queue:q`, instances `instance:n1/gpu/0`. The texts name entities in
+records, history and messages.
 """
 
 import re
@@ -97,6 +98,11 @@ def parse_claim(text: str) -> int | None:
 def host_ref(name: str) -> str:
     """How records name a host."""
     return f"host:{name}"
+
+
+def job_group_ref(path: str) -> str:
+    """How records name a job group."""
+    return f"jobgroup:{path}"
 
 
 def instance_key(host: str, type_name: str, name: str) -> str:

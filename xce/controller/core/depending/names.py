@@ -16,7 +16,7 @@ from msgspec import Struct
 from xce.controller.core.commands import Past, Rejection
 from xce.controller.core.depending.judge import Judged, judge
 from xce.controller.core.depending.standing import Seen, Standing
-from xce.controller.core.depending.terms import ref_text, refs_of
+from xce.controller.core.depending.terms import ref_text, refs_of, tree_of
 from xce.controller.core.fold.eligible import still_awaits
 from xce.model.config import Config
 from xce.model.config.dependencies import LATEST
@@ -33,7 +33,6 @@ from xce.resreq.options.dependency import (
     JobReference,
     Negated,
     canonical_dependency,
-    parse_dependency,
 )
 
 JOBS_OF_A_NAME_MAX = 1_000
@@ -71,7 +70,7 @@ def resolve(
 ) -> Resolved | Rejection:
     """The expression of a job of `owner`; `own` is the job itself where it exists already."""
     try:
-        tree = parse_dependency(text)
+        tree = tree_of(text)
         known = past_of(past)
         ids = canonical_dependency(_Resolver(state, owner, known).tree(tree))
         if len(ids) > CHARACTERS_MAX:

@@ -20,12 +20,12 @@ from xce.resreq.options.dependency import (
     parse_dependency,
 )
 
-_PLAIN = re.compile(r"(done|ended|started|exit)\((\d{1,9})\)", re.ASCII)
+_PLAIN = re.compile(r"(done|ended|started|exit)\(([1-9]\d{0,8})\)", re.ASCII)
 
 
 @lru_cache(maxsize=16_384)
 def tree_of(text: str) -> Dependency:
-    """The tree of an expression that was accepted."""
+    """The tree of an expression; raises DependencyError with a column."""
     found = [_PLAIN.fullmatch(part) for part in text.split(" && ")]
     if not all(found):
         return parse_dependency(text)
@@ -68,7 +68,7 @@ def ref_text(ref: int) -> str:
 def named_in(text: str) -> list[str]:
     """Ids of all jobs and gangs that a text as its user wrote it names; none when it is wrong."""
     try:
-        found = list(conditions_of(parse_dependency(text)))
+        found = list(conditions_of(tree_of(text)))
     except ResreqError:
         return []
     ids = [

@@ -6,6 +6,7 @@ from xce.controller.core import commands as c
 from xce.controller.core.fold.state import State
 from xce.controller.core.life.draft import Draft
 from xce.model.actor import ADMIN, OPERATOR, USER, Actor
+from xce.model.ids import job_group_ref
 from xce.model.records import JobGroupChanged
 from xce.model.waiting.job_group import NO_LIMIT, JobGroup, below, is_below, lineage, wrong_path
 
@@ -32,7 +33,7 @@ def _add(draft: Draft, command: c.ChangeJobGroup) -> c.Rejection | Answer:
     if wrong is not None:
         return wrong
     facts = JobGroupChanged(path=path, event="add", limit=command.limit, owner=actor.uid)
-    draft.open(facts, [])
+    draft.open(facts, [job_group_ref(facts.path)])
     return {"path": path, "limit": _shown(command.limit)}, {}
 
 
@@ -47,7 +48,7 @@ def _modify(draft: Draft, command: c.ChangeJobGroup) -> c.Rejection | Answer:
         facts = JobGroupChanged(
             path=group.path, event="modify", limit=command.limit, owner=group.owner
         )
-        draft.open(facts, [])
+        draft.open(facts, [job_group_ref(facts.path)])
         draft.patch("job_group", group.path, limit=command.limit)
     return {"path": group.path, "limit": _shown(command.limit)}, {}
 
@@ -73,7 +74,7 @@ def _remove(draft: Draft, command: c.ChangeJobGroup) -> c.Rejection | Answer:
     for one in reversed(below(iter(state.job_groups), path)):
         found = state.job_groups[one]
         facts = JobGroupChanged(path=one, event="remove", limit=found.limit, owner=found.owner)
-        draft.open(facts, [])
+        draft.open(facts, [job_group_ref(facts.path)])
         draft.drop("job_group", one, "remove")
     return {"path": path}, {}
 
