@@ -164,6 +164,28 @@ def test_who_ages_catches_up() -> None:
     assert order == [second, first, third]
 
 
+def test_a_queue_is_served_by_its_hosts_alone() -> None:
+    queues = (
+        QueueConfig(name="normal", hosts=("all", "~n1")),
+        QueueConfig(name="night", hosts=("n9",)),
+    )
+    world = lab(3, slots=2, config=settings(queues=queues))
+    world.scripts.default = lambda job, attempt: Life(run_us=None)
+    for _ in range(5):
+        world.submit(job())
+    world.submit(job(queue="night"))
+    world.submit(job(actor=BERT, resreq="select[mem>1TB]"))
+    world.run(SECOND_US)
+    used = {name for name, one in world.state.index.used.items() if one}
+    assert used == {"n2", "n3"}
+    assert world.state.jobs[5].state == "PENDING"
+    why = [world.sessions.reason_for(str(key)) for key in (6, 7)]
+    assert [one.text() for one in why if one is not None] == [
+        "no host that serves queue night matches",
+        "no host that serves queue normal matches select[mem>1TB]",
+    ]
+
+
 # -- reloads --------------------------------------------------------------------------------------
 
 

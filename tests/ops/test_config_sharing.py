@@ -32,7 +32,7 @@ def test_shares_groups_and_limits_become_what_they_say(tmp_path: Path) -> None:
         [[queues]]
         name = "normal"
         users = ["eng", "~1003"]
-        hosts = ["n1+2", "others"]
+        hosts = ["all", "~n1"]
         job_limit = 10
         user_job_limit = 4
         processor_job_limit = 0.5
@@ -65,7 +65,7 @@ def test_shares_groups_and_limits_become_what_they_say(tmp_path: Path) -> None:
         """,
     ).config
     (queue,) = config.queues
-    assert (queue.users, queue.hosts) == (("@eng", "~1003"), ("n1+2", "others"))
+    assert (queue.users, queue.hosts) == (("@eng", "~1003"), ("all", "~n1"))
     assert (queue.job_limit, queue.user_job_limit, queue.processor_job_limit) == (10, 4, 500)
     assert queue.order == ("smallest", "fairshare", "fcfs")
     assert config.user_groups == (
@@ -108,7 +108,7 @@ def test_shares_groups_and_limits_become_what_they_say(tmp_path: Path) -> None:
             '[[queues]]\nname = "q"\nrun_window = ["25:00-3:00"]\n',
             "3:1: queues[0].run_window: expected windows of [day:]hour[:minute]",
         ),
-        ('[[queues]]\nname = "q"\nhosts = ["n1+x"]\n', "3:1: queues[0].hosts: expected a prefer"),
+        ('[[queues]]\nname = "q"\nhosts = ["n1+2"]\n', "3:1: queues[0].hosts: expected a name"),
     ],
 )
 def test_a_fault_is_told_with_its_place(tmp_path: Path, text: str, told: str) -> None:

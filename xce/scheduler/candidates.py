@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from xce.model.config.limits import is_named
 from xce.model.host import Attribute, Instance
 from xce.model.resources import Direction
 from xce.resreq.parse import parse_select
@@ -36,6 +37,18 @@ class Workspace:
         }
         self._selected: dict[str, Mask] = {}
         self._texts = _texts_for(snapshot)
+
+    def serving(self, queue: str) -> Mask | None:
+        """The hosts that serve a queue; None where all do."""
+        words = self.snapshot.queue_hosts.get(queue)
+        if not words:
+            return None
+        key = ("serving", words)
+        if key not in self.hosts.memo:
+            named = [is_named(words, name) for name in self.hosts.names]
+            self.hosts.memo[key] = np.array(named, dtype=bool)
+        found: Mask = self.hosts.memo[key]
+        return found
 
     def matching(self, select: str) -> Mask:
         """The hosts that match a select expression, whether they may be used now or not."""

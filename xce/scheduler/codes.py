@@ -39,6 +39,7 @@ class Code(StrEnum):
     NOT_EVEN = "not_even"
     NO_HOSTS = "no_hosts"
     NO_MATCH = "no_match"
+    QUEUE_HOSTS = "queue_hosts"
     NEVER_FITS = "never_fits"
     NEVER_TOGETHER = "never_together"
     CLUSTER_NEVER_FITS = "cluster_never_fits"
@@ -139,6 +140,12 @@ TABLE: Mapping[Code, CodeText] = MappingProxyType(
             Cure.ON_CHANGE,
             "No host matches the select section.",
             "no host matches select[{detail}]",
+        ),
+        Code.QUEUE_HOSTS: _row(
+            Scope.QUEUE,
+            Cure.ON_CHANGE,
+            "None of the hosts that serve the queue matches.",
+            "no host that serves queue {where} matches{detail}",
         ),
         Code.NEVER_FITS: _row(
             Scope.HOST,

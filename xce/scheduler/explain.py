@@ -113,6 +113,9 @@ def _role_reason(case: Case) -> PendReason | None:
     if not case.needed:
         return None
     if not len(case.matching):
+        if case.work.serving(case.ask.queue) is not None:
+            asked = f" select[{case.need.select}]" if case.need.select else ""
+            return reason(Code.QUEUE_HOSTS, where=case.ask.queue, detail=asked)
         return reason(Code.NO_MATCH, detail=case.need.select)
     never = _shortage(case, case.empty, case.matching, NEVER_CODES)
     if never is not None:

@@ -322,6 +322,7 @@ class Snapshot(Struct, frozen=True, gc=False, kw_only=True):
     pending: tuple[Ask | SameAsk, ...] = ()
     resumes: tuple[ResumeAsk, ...] = ()
     shut_queues: Mapping[str, PendReason] = {}
+    queue_hosts: Mapping[str, tuple[str, ...]] = {}
     types: Mapping[str, ResourceType] = BUILT_IN
     seed: int = 0
     search_bound: int = 4000

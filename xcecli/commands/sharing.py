@@ -68,9 +68,9 @@ def _bound(number: float | None) -> str:
 
 def _long(queue: dict[str, Any], shares: list[dict[str, Any]]) -> str:
     """A queue as `bqueues -l` tells it."""
-    head = ("PRIO", "NICE", "STATUS", "MAX", "JL/U", "JL/P", "JL/H", "NJOBS", "PEND", "RUN", "SUSP")
+    head = ("PRIO", "STATUS", "MAX", "JL/U", "JL/P", "JL/H", "NJOBS", "PEND", "RUN", "SUSP")
     row = _queue(queue)[1:]
-    row[1:2] = [str(queue["nice"]), queue["status"]]
+    row[1] = queue["status"]
     widths = [max(len(one), len(two)) for one, two in zip(head, row, strict=True)]
     lines = [
         f"QUEUE: {queue['name']}",

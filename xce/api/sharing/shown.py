@@ -81,9 +81,6 @@ def _queue(queue: QueueConfig, state: State, counts: dict[str, int]) -> dict[str
         "run_window": list(queue.run_window),
         "order": list(queue.order or state.config.order),
         "resreq": queue.default_resreq,
-        "nice": queue.nice,
-        "interactive": queue.interactive,
-        "exclusive": queue.exclusive,
         "shares": tree.name if tree is not None else None,
     }
 

@@ -129,6 +129,7 @@ class Viewer:
             pending=asks,
             resumes=resumes,
             shut_queues=self._shut(told),
+            queue_hosts={one.name: one.hosts for one in state.config.queues if one.hosts},
             types=site_types(state.config.types),
             seed=session,
             known=reasons,

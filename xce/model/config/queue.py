@@ -8,10 +8,8 @@ class QueueConfig(Struct, frozen=True, gc=False, kw_only=True):
     `backfill` and `backfill_depth` are its own where the site's do not count for it. Work of the
     queues in `preemptive` gives way to its own, and its own to that of those in `preemptable`.
     `reservation_ranges` is what its jobs may reserve (LSF: RESRSV_LIMIT), as it was written;
-    `users` may submit to it, `hosts` serve it (`a+2` is preferred), () is all; limits are slots,
-    below 0 none, per processor in thousandths; `exclusive` takes jobs that want hosts for
-    themselves; `interactive` is yes, no or only; the windows are when it dispatches and when its
-    work runs.
+    `users` may submit to it, `hosts` serve it, () is all; limits are slots, below 0 none, per
+    processor in thousandths; the windows are when it dispatches and when its work begins.
     `order` names policies (scheduler/policies.py), () is what the cluster says.
     Jobs run again on `requeue_exits` (LSF: REQUEUE_EXIT_VALUES), `requeues_max` times and then
     wait held (-1: as often as it takes); `rerunnable` is for jobs that say nothing.
@@ -30,9 +28,6 @@ class QueueConfig(Struct, frozen=True, gc=False, kw_only=True):
     user_job_limit: int = -1
     host_job_limit: int = -1
     processor_job_limit: int = 0
-    exclusive: bool = True
-    interactive: str = "yes"
-    nice: int = 0
     dispatch_window: tuple[str, ...] = ()
     run_window: tuple[str, ...] = ()
     reservation_ranges: str = ""

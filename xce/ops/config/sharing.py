@@ -15,7 +15,6 @@ from xce.ops.config.kinds import (
     AMOUNT,
     COUNT,
     DURATION,
-    FLAG,
     HOSTS,
     NAME,
     NAMES,
@@ -80,23 +79,6 @@ def _windows(value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _hosts_preferred(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise Unfit("a list of hosts: names, `all`, `others`, `~name`; `name+2` is preferred")
-    for one in value:
-        _, mark, level = one.partition("+")
-        if mark and not level.isdecimal() and level:
-            raise Unfit("a preference that is a number, like `n1+2`")
-    HOSTS.read([one.partition("+")[0] for one in value])
-    return tuple(value)
-
-
-def _interactive(value: Any) -> str:
-    if value not in ("yes", "no", "only"):
-        raise Unfit("yes, no or only")
-    return str(value)
-
-
 def _amounts(value: Any) -> tuple[tuple[str, int], ...]:
     if not isinstance(value, dict) or not value:
         raise Unfit('a table of amounts, like {gpu = 8, mem = "64GB"}')
@@ -109,8 +91,6 @@ FACTOR = Kind(word="number", read=_factor)
 ORDER = Kind(word="list of orders", read=_order)
 AGEING = Kind(word="number/duration", read=_ageing)
 WINDOWS = Kind(word="list of windows", read=_windows)
-PREFERRED = Kind(word="list of hosts", read=_hosts_preferred)
-INTERACTIVE = Kind(word="yes, no or only", read=_interactive)
 AMOUNTS = Kind(word="table of amounts", read=_amounts)
 
 USER_GROUP = {
@@ -164,7 +144,7 @@ USER = {
 }
 QUEUE_SHARES = {
     "users": Field(kind=WHO, to="users", about="who may submit to it (all)"),
-    "hosts": Field(kind=PREFERRED, to="hosts", about="which hosts serve it; `name+2` is preferred"),
+    "hosts": Field(kind=HOSTS, to="hosts", about="which hosts serve it (all); `~name` does not"),
     "job_limit": Field(kind=COUNT, to="job_limit", about="slots of all its jobs (QJOB_LIMIT)"),
     "user_job_limit": Field(
         kind=COUNT, to="user_job_limit", about="slots of one user's jobs (UJOB_LIMIT)"
@@ -175,10 +155,8 @@ QUEUE_SHARES = {
     "processor_job_limit": Field(
         kind=FACTOR, to="processor_job_limit", about="slots for each processor (PJOB_LIMIT)"
     ),
-    "exclusive": Field(kind=FLAG, to="exclusive", about="whether it takes exclusive jobs"),
-    "interactive": Field(kind=INTERACTIVE, to="interactive", about="whether it takes such jobs"),
     "dispatch_window": Field(kind=WINDOWS, to="dispatch_window", about="when it dispatches"),
-    "run_window": Field(kind=WINDOWS, to="run_window", about="when its jobs run"),
+    "run_window": Field(kind=WINDOWS, to="run_window", about="when its jobs may begin"),
     "order": Field(kind=ORDER, to="order", about="which policies decide who goes first"),
 }
 ORDERING = {

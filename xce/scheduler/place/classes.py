@@ -103,7 +103,7 @@ def _terms(work: Workspace, ask: Ask, choice: Choice) -> Iterator[Term]:
                 claims = role.claims if leads else ()
                 mine = structs.replace(role, need=_alone(part), tasks=tasks, claims=claims)
             need = compile_role(ask, mine, work.snapshot.types, leads=leads)
-            matching = _hosts(work, need)
+            matching = _hosts(work, ask.queue, need)
             allowed = matching[work.allowed(ask, need.select)[matching]]
             yield Term(
                 owner=owner, parts=len(parts), role=mine, need=need, matching=matching,
@@ -126,9 +126,12 @@ def _alone(part: Part) -> Need:
     return Need(**{name: getattr(part, name) for name in Part.__struct_fields__})
 
 
-def _hosts(work: Workspace, need: MemberNeed) -> Hosts:
+def _hosts(work: Workspace, queue: str, need: MemberNeed) -> Hosts:
     """The hosts that match the select and know their domain at every level that is asked."""
     mask = work.matching(need.select).copy()
+    serving = work.serving(queue)
+    if serving is not None:
+        mask &= serving
     for item in (*need.own.items, *need.anchor.items):
         work.eligible(item.type, item.select)
         if item.same:
