@@ -144,12 +144,10 @@ def _queue(state: State, command: c.ModifyJob, work: Work) -> QueueConfig | c.Re
 def _dependency(draft: Draft, command: c.ModifyJob, work: Work) -> dict[str, Any] | c.Rejection:
     if command.after is None:
         return {}
-    if isinstance(work, Array):
-        said = "an array cannot wait for others by this version"
-        return c.Rejection(code="unsupported", message=said, field="after")
     if not command.after:
         return NO_DEPENDENCY
-    found = resolve(draft.state, work.owner, command.after, command.past, work.key)
+    own = work.number if isinstance(work, Array) else work.key
+    found = resolve(draft.state, work.owner, command.after, command.past, own)
     return found if isinstance(found, c.Rejection) else first_fields(found, draft.now_us)
 
 
