@@ -179,6 +179,9 @@ def parse(command: Command, argv: list[str]) -> tuple[Values, list[str]] | None:
             words.append(word)
             continue
         name, given = (word, None) if word in by_name else _split(word)
+        if command.stops and word[1] != "-" and given is not None and given[:1].isalpha():
+            # `-oo`, `-gpu`, `-Jname`: which option that is takes the whole table of bsub.
+            return None
         option = by_name.get(name)
         if option is None or (option.kind == "flag" and given is not None):
             return None

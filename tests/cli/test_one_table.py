@@ -8,8 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from xce.resreq.options.bsub import BSUB, Support, Value
+from xcecli.line.bsub import read_line
 from xcecli.options import FAST, Command, parse
 from xcecli.tree import from_table, root
+
+VALUES = {
+    Value.COUNT: "4", Value.NUMBER: "4", Value.LIMIT: "1:30", Value.SIZE: "4GB",
+    Value.TIME: "20:00",
+    Value.RESREQ: "mem>4", Value.GPU: "num=2/task", Value.DEPENDENCY: "done(1)", Value.EXITS: "3",
+    Value.ENV: "all",
+}  # fmt: skip
 
 
 def by_click(table: Command, argv: list[str]) -> tuple[dict[str, Any], list[str]]:
@@ -56,8 +65,22 @@ def test_what_the_fast_parser_takes_click_takes_with_the_same_meaning(
 
 
 def test_the_words_of_a_submission_are_never_read_as_options() -> None:
-    fast = parse(FAST["submit"], ["-n", "4", "-Jx", "ls", "-n", "7", "--help"])
-    assert fast == ({"tasks": 4, "name": "x"}, ["ls", "-n", "7", "--help"])
+    meant = ({"tasks": 4, "name": "x"}, ["ls", "-n", "7", "--help"])
+    assert parse(FAST["submit"], ["-n4", "-J", "x", "ls", "-n", "7", "--help"]) == meant
+    assert read_line(["-n4", "-Jx", "ls", "-n", "7", "--help"]) == meant
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, option in BSUB.items() if option.support is Support.HONOURED]
+)
+def test_no_option_of_bsub_is_taken_for_a_shorter_one_with_its_value(name: str) -> None:
+    option = BSUB[name]
+    value = VALUES.get(option.value, "x") if option.takes_value else None
+    words = [name, *([value] if value else []), "ls", "-x"]
+    parsed = parse(FAST["submit"], words) or read_line(words)
+    assert parsed is not None
+    assert parsed[1] == ["ls", "-x"]
+    assert list(parsed[0]) == [option.field, *(["anew"] if option.anew else [])]
 
 
 def test_repeated_requirements_are_kept_in_order_and_other_options_by_the_last() -> None:

@@ -36,12 +36,12 @@ def test_options_are_read_from_the_whole_script(capsys: pytest.CaptureFixture[st
         "resreq": ["rusage[mem=1GB] span[hosts=1]"],
         "stdout": "out.%J",
         "stderr": "err.%J",
+        "anew": ["stdout"],
         "project": "proj",
         "run_limit_us": 3_600_000_000,
     }
     assert capsys.readouterr().err.splitlines() == [
         "warning: script line 6: it stands behind the first command and is read all the same",
-        "warning: script line 6: -oo: the file is appended to, not written anew",
         "warning: script line 8: -B (mail at its start) is kept but not acted on yet",
     ]
 

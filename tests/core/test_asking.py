@@ -68,7 +68,7 @@ BAD: tuple[tuple[c.Command, str, str], ...] = (
     (job(queue="shut"), "queue_closed", "shut: Queue has been closed."),
     (job(actor=ROOT), "root_refused", "jobs of root are refused here"),
     (job(actor=host_actor("n1")), "not_allowed", "host:n1 is no user and submits no work"),
-    (job(0), "invalid", "-n 0: the number of tasks must be from 1 to 65536"),
+    (job(-1), "invalid", "-n -1: the number of tasks must be from 1 to 65536"),
     (c.SubmitJob(actor=ANNA, spec=Spec(command=())), "invalid", "there is no command to run"),
     (gang(), "invalid", "a gang needs at least one role"),
     (gang(role("a", 16_385)), "too_large", "the gang has 16385 members; a group has at most 16384"),

@@ -22,6 +22,7 @@ DOCUMENTS = (
     "docs/how-to/job-groups.md",
     "docs/how-to/suspend-and-resume.md",
     "docs/how-to/backfill-and-preemption.md",
+    "docs/how-to/change-a-job.md",
 )
 
 

@@ -171,8 +171,7 @@ def test_every_option_that_is_not_acted_on_is_named_with_what_it_is() -> None:
     assert [one.message for one in reading.warnings] == [
         "-c (CPU time limit) is kept but not acted on yet",
         "-nnodes (hosts, taken whole) belongs to other systems and is not acted on",
-        "-oo: the file is appended to, not written anew",
-        "-n: the job gets exactly 2 tasks, never up to 4",
+        "-n: the job gets exactly 2, never up to 4",
     ]
     assert reading.valid
 

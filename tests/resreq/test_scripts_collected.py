@@ -16,8 +16,8 @@ from xce.resreq.options.script import Reading, read_script
 EXPECTED = Path(__file__).parent / "expected" / "scripts.txt"
 HONOURED = {
     "-J", "-n", "-R", "-gpu", "-q", "-app", "-o", "-e", "-i", "-H", "-K", "-sp", "-env", "-cwd",
-    "-W", "-We", "-b", "-t", "-P", "-Jd", "-r", "-rn", "-Q", "-M",
-    "-w", "-g", "-ti",
+    "-W", "-We", "-b", "-t", "-P", "-Jd", "-r", "-rn", "-Q", "-M", "-oo", "-eo",
+    "-w", "-g", "-G", "-ti",
 }  # fmt: skip
 
 

@@ -128,6 +128,7 @@ def spec_of(http: HttpRequest, asked: JobRequest, name: str, blobs: dict[str, by
         rerunnable=asked.rerunnable,
         requeue_exits=asked.requeue_exits,
         mem_limit_bytes=asked.mem_limit_bytes,
+        anew=asked.anew,
     )
 
 

@@ -58,6 +58,7 @@ class JobRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     rerunnable: bool | None = None
     requeue_exits: str = ""
     mem_limit_bytes: int = 0
+    anew: tuple[str, ...] = ()
 
 
 class GroupRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -88,9 +89,15 @@ def judge_job(asked: JobRequest) -> None:
         raise Problem("invalid", f"Dependency condition: {most}", pointer="/after")
     for field in ("stdin", "stdout", "stderr"):
         _refuse(wrong_path(getattr(asked, field)), field)
+    _judge_life(asked)
+
+
+def _judge_life(asked: JobRequest) -> None:
     for field in ("run_limit_us", "run_estimate_us", "begin_us", "terminate_us"):
         if not 0 <= getattr(asked, field) <= TIME_US_MAX:
             raise Problem("invalid", f"{field}: microseconds, 0 for none", pointer=f"/{field}")
+    if not set(asked.anew) <= {"stdout", "stderr"}:
+        raise Problem("invalid", "anew: stdout, stderr or both", pointer="/anew")
     if not 0 <= asked.mem_limit_bytes <= TIME_US_MAX:
         raise Problem("invalid", "mem_limit_bytes: bytes, 0 for none", pointer="/mem_limit_bytes")
     for field in ("project", "description"):

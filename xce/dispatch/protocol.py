@@ -67,6 +67,7 @@ class Task(Message, frozen=True, gc=False, kw_only=True):
     Output paths may hold `%J`, `%I` resolved by the controller; relative ones are under `cwd`.
     `files`: content by variable; the host writes each to a file of the user's before the launch is
     armed, sets the variable to its path, and removes it when the launch is over.
+    `anew` names the files (stdout, stderr) that the first process empties before it is parked.
     `stop_signal` ("": TERM) asks its processes to end, before SIGKILL.
     `run_limit_us` of running, and the moment `terminate_us`, are enforced by the host itself.
     `lease_us` > 0: the supervisor stops it that long after its agent sent the last poll that was
@@ -95,6 +96,7 @@ class Task(Message, frozen=True, gc=False, kw_only=True):
     ready_port: int = 0
     kill_grace_us: int = 10_000_000
     stop_signal: str = ""
+    anew: tuple[str, ...] = ()
     lease_us: int = 0
     unkillable_after_us: int = 30_000_000
 

@@ -73,8 +73,9 @@ class Spec(Struct, frozen=True, gc=False, kw_only=True):
     and `terminate_us` are moments; 0 is none. `stop_after_us` of a plain job: its host stops it
     that long after it was last answered (0: never); a member's is its group's. A `rerunnable`
     job runs again after the loss of a host (None: as its profile or queue says); `requeue_exits`
-    are the exit values that send it back to its queue ("": theirs). `asked` is what it asked for
-    itself; specs of before have none.
+    are the exit values that send it back to its queue ("": theirs). `anew` names the files
+    of `stdout stderr` that each attempt empties first. `asked` is what it asked for itself; specs
+    of before have none.
     """
 
     command: tuple[str, ...]
@@ -111,6 +112,7 @@ class Spec(Struct, frozen=True, gc=False, kw_only=True):
     description: str = ""
     stop_after_us: int = 0
     mem_limit_bytes: int = 0
+    anew: tuple[str, ...] = ()
     asked: Asked | None = None
 
 

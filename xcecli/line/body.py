@@ -17,7 +17,7 @@ _GIVEN = (
     "name", "tasks", "queue", "application", "priority", "stdin", "stdout", "stderr", "held",
     "run_limit_us", "run_estimate_us", "project", "description", "rerunnable", "requeue_exits",
     "user_group",
-    "mem_limit_bytes",
+    "mem_limit_bytes", "anew",
     "stop_after",
     "after", "end_if_impossible", "job_group",
 )  # fmt: skip

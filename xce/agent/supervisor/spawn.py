@@ -237,7 +237,7 @@ def _furnish(recipe: Recipe, account: Account, index: int) -> tuple[list[str], d
         os.chdir(cwd)
     except OSError as error:
         raise Unpreparable(f"working directory {cwd}: {error.strerror}") from error
-    _open_files(task)
+    _open_files(task, is_first=task["first_rank"] + index == 0)
     env = {
         "PATH": DEFAULT_PATH,
         "HOME": account.home,
@@ -279,18 +279,22 @@ def _numbers(listed: str) -> set[int]:
     return {int(number) for number in listed.split(",") if number}
 
 
-def _open_files(task: dict[str, Any]) -> None:
+def _open_files(task: dict[str, Any], *, is_first: bool) -> None:
     source = _open("input", task["stdin"] or os.devnull, os.O_RDONLY)
-    out = _open_output("output", task["stdout"])
-    err = _open_output("error output", task["stderr"]) if task["stderr"] else out
+    anew = task.get("anew", ()) if is_first else ()
+    out = _open_output("output", task["stdout"], anew="stdout" in anew)
+    err = out
+    if task["stderr"]:
+        err = _open_output("error output", task["stderr"], anew="stderr" in anew)
     for number, handle in enumerate((source, out, err)):
         os.dup2(handle, number, inheritable=True)
     for handle in {source, out, err}:
         os.close(handle)
 
 
-def _open_output(what: str, path: str) -> int:
-    return _open(what, path or os.devnull, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+def _open_output(what: str, path: str, *, anew: bool) -> int:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (os.O_TRUNC if anew and path else 0)
+    return _open(what, path or os.devnull, flags)
 
 
 def _open(what: str, path: str, flags: int) -> int:

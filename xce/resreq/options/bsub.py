@@ -5,7 +5,7 @@ judged and shown, but nothing is done about it yet: readers name it in a warning
 and never acted on: it belongs to other machines), `line_only` (it has a meaning on a command line
 but not inside a script) and `no_job` (it submits no job). `field` is where the command line of
 xcecli keeps an honoured value; `lacks` says what an honoured option does not do yet;
-a flag that `turns_off` makes its field false.
+a flag that `turns_off` makes its field false; the file of one that is `anew` is emptied first.
 
 `split_option` tells the option of a word from a value written together with it. Nothing is read
 from anywhere and no grammar is needed: this module is cheap to import.
@@ -62,6 +62,7 @@ class Option(Struct, frozen=True, gc=False, kw_only=True):
     field: str = ""
     lacks: str = ""
     turns_off: bool = False
+    anew: bool = False
 
     @property
     def takes_value(self) -> bool:
@@ -83,7 +84,6 @@ def _honoured(name: str, value: Value, field: str, about: str, **rest: object) -
     return Option(support=Support.HONOURED, **fields)  # type: ignore[arg-type]
 
 
-_APPENDS = "the file is appended to, not written anew"
 _HONOURED = (
     _honoured("-J", Value.NAME, "name", "name of the job, or of an array with its indices"),
     _honoured("-n", Value.COUNT, "tasks", "number of tasks, or the least and the most"),
@@ -92,9 +92,9 @@ _HONOURED = (
     _honoured("-q", Value.TEXT, "queue", "queue"),
     _honoured("-app", Value.TEXT, "application", "application profile"),
     _honoured("-o", Value.FILE, "stdout", "file that the output is appended to"),
-    _honoured("-oo", Value.FILE, "stdout", "file that the output is written to", lacks=_APPENDS),
+    _honoured("-oo", Value.FILE, "stdout", "file that the output is written to", anew=True),
     _honoured("-e", Value.FILE, "stderr", "file that the errors are appended to"),
-    _honoured("-eo", Value.FILE, "stderr", "file that the errors are written to", lacks=_APPENDS),
+    _honoured("-eo", Value.FILE, "stderr", "file that the errors are written to", anew=True),
     _honoured("-i", Value.FILE, "stdin", "input file"),
     _honoured("-H", Value.FLAG, "held", "submit it held"),
     _honoured("-K", Value.FLAG, "wait", "wait for its end"),

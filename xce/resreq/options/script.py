@@ -7,11 +7,11 @@ them are told at once. A script means nothing else than its options and its text
 and no variable is replaced.
 """
 
+import re
 from collections.abc import Sequence
 
 from msgspec import Struct, structs
 
-from xce.model.units import parse_size
 from xce.resreq.errors import ResreqError
 from xce.resreq.options.bsub import (
     BSUB,
@@ -21,10 +21,11 @@ from xce.resreq.options.bsub import (
     nearest_option,
     split_option,
 )
-from xce.resreq.options.values import judge, limit_us
+from xce.resreq.options.values import judge, taken_as
 from xce.resreq.options.words import Finding, Word, lines_of, words_of
 
 UNKNOWN = "unknown"
+_SECTION = re.compile(r"\b(select|order|rusage|span|same|cu|affinity)\s*\[")
 DEFAULT_SHELL = "/bin/sh"
 
 
@@ -64,24 +65,18 @@ class Reading(Struct, frozen=True, kw_only=True):
     def fields(self) -> dict[str, object]:
         """What the submission of xcecli takes of it, under the names of its own options."""
         taken: dict[str, object] = {}
+        anew: set[str] = set()
         for given in self.options:
             option = BSUB.get(given.option)
             if option is None or option.support is not Support.HONOURED:
                 continue
-            if option.value is Value.FLAG:
-                taken[option.field] = not option.turns_off
-            elif option.value is Value.COUNT:
-                taken[option.field] = int(given.means.partition(",")[0] or 1)
-            elif option.value is Value.SIZE:
-                taken[option.field] = parse_size(given.value.removesuffix("!") or "0")
-            elif option.value is Value.LIMIT:
-                taken[option.field] = limit_us(given.value) if given.means else 0
-            elif option.value is Value.NUMBER:
-                taken[option.field] = int(given.means or 0)
-            elif option.value in (Value.ENV, Value.EXITS):
-                taken[option.field] = given.means
-            elif option.field != "resreq":
-                taken[option.field] = given.value
+            if option.field != "resreq":
+                taken[option.field] = taken_as(option, given.value, given.means)
+            if option.value is Value.FILE:
+                anew.discard(option.field)
+                anew |= {option.field} if option.anew else set()
+        if anew:
+            taken["anew"] = sorted(anew)
         if self.resreq:
             taken["resreq"] = [self.resreq]
         return taken
@@ -232,6 +227,9 @@ class _Reader:
             self.errors.append(_fault(error, given, start))
             return given
         for remark in judged.remarks:
+            # The shell has read the words of a command line; what it left is meant so.
+            if self.line and remark.code == "variable":
+                continue
             self._warn(remark.code, remark.message, value, remark.column - 1)
         if judged.lacks and option.support is not Support.KEPT:
             self._warn("not_honoured", f"{option.name}: {judged.lacks}", value)
@@ -327,8 +325,10 @@ def _least(tasks: Given | None) -> str:
 def _fault(error: ResreqError, given: Given, start: int) -> Finding:
     """A refusal of a value as a finding of its line; `start` is the value's first column."""
     expected = f"expected {' or '.join(error.expected)}" if error.expected else ""
+    section = _section_of(error, given.value)
+    where = f"{given.option}: {section}[ ]: " if section else f"{given.option}: "
     named = error.message.startswith(given.option)
-    message = error.message if named else f"{given.option}: {error.message}"
+    message = error.message if named else f"{where}{error.message}"
     return Finding(
         code=error.code.value,
         message=message,
@@ -337,6 +337,15 @@ def _fault(error: ResreqError, given: Given, start: int) -> Finding:
         end=start + error.end - 1,
         hint=error.hint or expected,
     )
+
+
+def _section_of(error: ResreqError, value: str) -> str:
+    """The section of a requirement that a refusal is in; "" where it names one, or is in none."""
+    before = value[: max(0, error.column - 1)]
+    found = _SECTION.findall(before)
+    if not found or before.rfind("]") > before.rfind("[") or found[-1] in error.message:
+        return ""
+    return str(found[-1])
 
 
 def _option_of(word: Word) -> tuple[Option | None, Word | None]:

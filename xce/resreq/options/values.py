@@ -119,7 +119,7 @@ def _count(value: str, option: Option) -> Judged:
     if not least < most <= TASKS_MAX:
         raise _refused(f"the most, {most}, is not between {least} and {TASKS_MAX}", value)
     return Judged(
-        means=f"{least},{most}", lacks=f"the job gets exactly {least} tasks, never up to {most}"
+        means=f"{least},{most}", lacks=f"the job gets exactly {least}, never up to {most}"
     )
 
 
@@ -259,3 +259,21 @@ _JUDGES: Mapping[Value, Callable[[str, Option], Judged]] = MappingProxyType(
         Value.ENV: _env,
     }
 )
+
+
+def taken_as(option: Option, value: str, means: str) -> object:
+    """What a submission takes of a value that was judged; `means` is "" where it was refused."""
+    match option.value:
+        case Value.FLAG:
+            return not option.turns_off
+        case Value.COUNT:
+            return int(means.partition(",")[0] or 1)
+        case Value.SIZE:
+            return parse_size(value.removesuffix("!")) if means else 0
+        case Value.LIMIT:
+            return limit_us(value) if means else 0
+        case Value.NUMBER:
+            return int(means or 0)
+        case Value.ENV | Value.EXITS:
+            return means
+    return value

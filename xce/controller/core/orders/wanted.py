@@ -147,6 +147,7 @@ def task_of(state: State, launch: Launch) -> Task:
         processes=launch.processes,
         first_rank=launch.first_rank,
         mem_bytes=spec.mem_limit_bytes or _mem_bytes(state, launch),
+        anew=spec.anew,
         stop_signal=setting(state, job, "terminate_signal", ""),
         run_limit_us=spec.run_limit_us,
         terminate_us=_over_us(state, launch, spec),
