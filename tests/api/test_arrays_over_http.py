@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import quote
 
 import httpx
+import msgspec
 import pytest
 
 from tests.api.conftest import Test
@@ -149,5 +150,25 @@ def test_what_names_no_job_is_a_problem(over_socket: Callable[[Test], None], nam
             assert answer.status_code in (404, 422)
             assert answer.headers["content-type"] == "application/problem+json"
         assert engine.state.arrays[1].tally[0] == 10
+
+    over_socket(test)
+
+
+def test_what_has_left_is_told_from_the_history(over_socket: Callable[[Test], None]) -> None:
+    async def test(engine: MemoryEngine, client: httpx.AsyncClient) -> None:
+        await _submit(client, "a[1-10]")
+        await client.post(f"/v1/jobs/{quote('1[3]')}/suspend")
+        await client.post("/v1/jobs/1/kill")
+        array = engine.state.arrays[1]
+        spec = engine.state.specs[array.spec]
+        engine.retired["1"] = msgspec.to_builtins({"array": array, "spec": spec})
+        engine.state.put("array", 1, None)
+        told = (await client.get("/v1/jobs/1")).json()
+        assert (told["retired"], told["state"], told["stats"]) == (True, "EXITED", {"EXIT": 10})
+        element = (await client.get(f"/v1/jobs/{quote('1[3]')}")).json()
+        assert (element["retired"], element["id"], element["stat"]) == (True, "1[3]", "EXIT")
+        assert (await client.get(f"/v1/jobs/{quote('1[11]')}")).status_code == 404
+        assert (await client.get("/v1/jobs/1/wait?timeout=0")).json()["exit_code"] == 1
+        assert (await client.get("/v1/jobs/1?elements=all")).status_code == 404
 
     over_socket(test)

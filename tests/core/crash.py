@@ -13,10 +13,12 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 
+from msgspec import structs
+
 from tests.core.suspended import any_suspension, resume_of
 from tests.kit.agents import Life
 from tests.kit.line import Weather
-from tests.kit.words import gang, gpus, job, machine, port, role, settings
+from tests.kit.words import array, gang, gpus, job, machine, port, role, settings
 from tests.kit.world import World
 from xce.controller.core import commands as c
 from xce.controller.core.decide import Outcome
@@ -49,7 +51,7 @@ class Client:
         self._world, self._key = world, key
         request = c.Request(key=key, digest=key)
         if isinstance(command, c.SubmitJob):
-            self._command: c.Command = job(request=request)
+            self._command: c.Command = structs.replace(command, request=request)
         else:
             self._command = c.SubmitGroup(
                 actor=command.actor, spec=command.spec, member_specs=command.member_specs,
@@ -85,6 +87,7 @@ def play(seed: int, per_1000: int = 60, most: int = 60) -> Run:
     )
     world.crash = lambda name: world.crashes < most and chance.randrange(1000) < per_1000
     asked: list[c.SubmitJob | c.SubmitGroup] = [job() for _ in range(4)]
+    asked += [array((1, 9, 2), limit=2), array((1, 3, 1))]
     asked += [
         gang(
             role("front", 1), role("back", 2, claims=(gpus(1),)), claims=(port(),),
@@ -123,7 +126,8 @@ def _assert_whole(world: World, clients: list[Client]) -> None:
     world.ledger.assert_whole()
     names = [str(client.answer) for client in clients]
     assert len(set(names)) == len(names), "two keys have one job"
-    assert len(world.state.jobs) == 4 + 2 * 3, "a key made a second job"
+    assert len(world.state.jobs) == 4 + 5 + 3 + 2 * 3, "a key made a second job"
+    assert len(world.state.arrays) == 2, "a key made a second array"
     again, _ = recover(MemoryLog(world.store))
     again.epoch = world.state.epoch
     assert digest(again) == digest(world.state)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.core.arrays.mutants import ARRAYS
 from tests.core.depending_mutants import DEPENDING
 from tests.core.silence_mutants import SILENCE
 from tests.core.suspending_mutants import SUSPENDING
@@ -312,7 +313,7 @@ MUTANTS: dict[str, tuple[Mutant, str]] = {
     ),
 }
 
-MUTANTS |= SUSPENDING | SILENCE | TIMING | DEPENDING
+MUTANTS |= ARRAYS | SUSPENDING | SILENCE | TIMING | DEPENDING
 
 # One line per coupling: `machine event: relation event | the test that fails without it`.
 _LINES = Path(__file__).with_name("hunters.txt").read_text(encoding="utf-8").splitlines()

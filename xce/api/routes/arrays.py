@@ -241,4 +241,5 @@ def _code(state: StateView, array: Array, tally: dict[str, int]) -> int | None:
         return None
     if set(tally) == {"DONE"}:
         return 0
-    return array.exit_code or exit_code_of(state, array.number) or 1
+    there = array.number in state.arrays
+    return (exit_code_of(state, array.number) if there else array.exit_code) or 1
