@@ -31,8 +31,8 @@ def test_a_plan_of_many_slices_is_not_stale_through_its_own_earlier_slices() -> 
     world.step([job() for _ in range(400)])
     assert commit(world, planned(world)) == (400, 0)
     records = [record for record in world.records if record.kind == "Planned"]
-    assert [len(record.body.groups) for record in records] == [256, 144]  # type: ignore[attr-defined]
-    assert [record.body.slice for record in records] == [0, 1]  # type: ignore[attr-defined]
+    assert [len(record.body.groups) for record in records] == [128, 128, 128, 16]  # type: ignore[attr-defined]
+    assert [record.body.slice for record in records] == [0, 1, 2, 3]  # type: ignore[attr-defined]
     assert len({record.body.session for record in records}) == 1  # type: ignore[attr-defined]
     assert all(used["slots"] == 80 for used in world.state.index.used.values())
 

@@ -7,8 +7,10 @@ it costs what changed, not what there is.
 
 from msgspec import Struct
 
+from xce.controller.core.commands import NoteCut
 from xce.controller.core.fold.encode import encode
 from xce.controller.core.fold.state import Key, State
+from xce.model.actor import CONTROLLER
 from xce.wal.codec import digest_text, row_digest
 from xce.wal.port import Cut, CutClose, CutRow
 
@@ -97,3 +99,8 @@ class Cutter:
             self._digests[what, key] = new
             self._sum += new
             self._count += 1
+
+
+def noted(close: CutClose) -> NoteCut:
+    """The command that writes down that a cut is closed."""
+    return NoteCut(actor=CONTROLLER, cut_lsn=close.cut_lsn, count=close.count, digest=close.digest)

@@ -12,56 +12,41 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from msgspec import Struct
-
+from xce.controller.asking import (
+    WAITING_MAX,
+    Answered,
+    Asker,
+    Overloaded,
+    Stopped,
+    Turns,
+)
 from xce.controller.clock import Clock
 from xce.controller.core.commands import (
     Command,
-    NoteCut,
     RegisterHost,
     Rejection,
     SubmitGroup,
+    SubmitJob,
     TakeReport,
 )
 from xce.controller.core.fold.state import State
-from xce.controller.cuts import Cutter
+from xce.controller.cuts import Cutter, noted
 from xce.controller.hosts import Hosts
 from xce.controller.observing import Observing, turned
+from xce.controller.recover import missing
 from xce.controller.sessions import Sessions
 from xce.controller.step import Answer as Decided
 from xce.controller.step import Step, decide_all
-from xce.controller.witness import missing
 from xce.controller.writer import Writer
 from xce.dispatch.protocol import Orders, Poll
-from xce.model.actor import CONTROLLER
 from xce.model.records import Record
 from xce.scheduler.reasons import PendReason
-from xce.wal.port import CutClose, RecordsMissing
+from xce.wal.port import RecordsMissing
 
 BATCH_MAX = 256
 IDLE_S = 0.5
 SILENCE_CHECK_US = 500_000
 INBOX_MAX = 20_000
-
-
-class Answered(Struct, frozen=True, gc=False, kw_only=True):
-    """A command that was taken and is durable."""
-
-    lsn: int
-    entity: str
-    body: dict[str, Any]
-
-
-Asker = asyncio.Future[Answered | Rejection] | None
-"""Who waits for a command's answer, if anybody does."""
-
-
-class Overloaded(Exception):
-    """The inbox is full; try again in a moment."""
-
-
-class Stopped(Exception):
-    """The controller is not (or no longer) leading; the outcome of what was asked is unknown."""
 
 
 class Controller:
@@ -93,6 +78,7 @@ class Controller:
         self._failure: BaseException | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="writer")
         self._silence_us = 0
+        self._turns: Turns | None = None
 
     # -- asking ------------------------------------------------------------------------------------
     async def ask(self, command: Command) -> Answered | Rejection:
@@ -100,7 +86,8 @@ class Controller:
         outcome is unknown."""
         if self._failure is not None or self._stopping:
             raise Stopped("the controller is stopping")
-        if len(self._inbox) >= INBOX_MAX:
+        busy = self._turns is not None and isinstance(command, SubmitJob | SubmitGroup)
+        if len(self._inbox) >= (WAITING_MAX if busy else INBOX_MAX):
             raise Overloaded("too many requests are waiting")
         if isinstance(command, TakeReport):
             self._hear(command.host, command.incarnation)
@@ -337,7 +324,7 @@ class Controller:
         await asyncio.get_running_loop().run_in_executor(self._thread, self._writer.commit, batch)
         if batch.cut_close is not None:
             self._cutter.closed()
-            self.post(_note(batch.cut_close))
+            self.post(noted(batch.cut_close))
         self._settled.set()
 
     def _publish(self, done: Step, futures: list[Asker]) -> None:
@@ -366,22 +353,34 @@ class Controller:
 
     async def _session(self) -> None:
         """One session: on a snapshot, with steps in between, committed slice by slice."""
-        work = self.sessions.begin(self.clock.now_us())
-        while not self.sessions.advance(work):
+        turns = self._turns = Turns()
+        with turns.session():
+            work = self.sessions.begin(self.clock.now_us())
+        while True:
+            with turns.session():
+                over = self.sessions.advance(work)
             await asyncio.sleep(0)
-            if self._inbox:
-                await self._step()
+            if over:
+                break
+            await self._between(turns)
         for slice_ in self.sessions.slices(work):
-            done = decide_all(self.state, [slice_], self.clock.now_us())
-            self.sessions.note(done)
-            self.sessions.committed(work, done)
-            await self._write(done, [slice_])
-            self._publish(done, [])
-            if self._inbox:
-                await self._step()
+            with turns.session():
+                done = decide_all(self.state, [slice_], self.clock.now_us())
+                self.sessions.note(done)
+                self.sessions.committed(work, done)
+                await self._write(done, [slice_])
+                self._publish(done, [])
+            await self._between(turns)
+        self._turns = None
         closing = self.sessions.end(work)
         if closing is not None:
             self.post(closing)
+
+    async def _between(self, turns: Turns) -> None:
+        """What was asked meanwhile, unless the session is owed time."""
+        if self._inbox and turns.step_is_next:
+            with turns.step():
+                await self._step()
 
     async def _last_cut(self) -> None:
         """At a clean stop: close the cut under way, then one of what changed since."""
@@ -393,7 +392,3 @@ class Controller:
     async def _finish_cut(self) -> None:
         while self._cutter.under_way:
             await self._write(Step(records=(), blobs={}, answers=()), [])
-
-
-def _note(close: CutClose) -> NoteCut:
-    return NoteCut(actor=CONTROLLER, cut_lsn=close.cut_lsn, count=close.count, digest=close.digest)

@@ -2,6 +2,10 @@
 
 Blobs come first, because the order of what waits depends on specs. Every recovery is a takeover:
 the caller leads with a higher epoch, and no host is believed before it has reconciled.
+
+A host remembers the last record that it was told of. A log that lacks it was truncated or is an
+older copy, although the controller's own anchor may fit, when the whole home was put back. Then
+numbers would be given out again, so the controller ends. Hosts of another log say nothing here.
 """
 
 from collections.abc import Iterable
@@ -14,7 +18,7 @@ from xce.controller.core.fold.state import Key, State
 from xce.controller.cuts import TABLE_OF, Cutter
 from xce.model.records import Record
 from xce.wal.codec import blob_name
-from xce.wal.port import Log, LogCorrupt
+from xce.wal.port import Head, Log, LogCorrupt, LogReader
 
 CHUNK = 2_000
 
@@ -118,3 +122,22 @@ def _take(log: Log, state: State, names: set[str]) -> None:
 def answer_body(body: bytes) -> dict[str, object]:
     """An earlier answer as it was stored."""
     return json.decode(body)  # type: ignore[no-any-return]
+
+
+def missing(log: LogReader, head: Head, host: str, seen: tuple[int, str]) -> str:
+    """What the log lacks of what the host has `seen` (lsn, hash); "" when nothing."""
+    lsn, digest = seen
+    if lsn > head.lsn:
+        return (
+            f"acknowledged records missing: {lsn - head.lsn} (head {head.lsn}, host {host} has "
+            f"seen {lsn}); the home is an older copy"
+        )
+    if lsn <= 0 or lsn < log.floor():
+        return ""
+    found = log.hash_at(lsn)
+    if found is not None and found.hex() == digest:
+        return ""
+    return (
+        f"record {lsn} is not the one that host {host} has seen: the home holds another history "
+        f"(head {head.lsn})"
+    )

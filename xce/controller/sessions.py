@@ -38,7 +38,7 @@ from xce.scheduler.reasons import Code, Cure, PendReason, reason
 from xce.scheduler.session import SessionRun
 
 STEPS_PER_TURN = 5_000
-SLICE_GROUPS = 256
+SLICE_GROUPS = 128
 WIDER = frozenset({"reservation", "alternative"})
 """Timers at which a reservation falls, or a further alternative of a requirement opens."""
 

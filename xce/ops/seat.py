@@ -11,9 +11,10 @@ from typing import Any
 
 from xce.api.ports import Answered, StateView
 from xce.api.problem import Problem
+from xce.controller.asking import Overloaded, Stopped
 from xce.controller.core.commands import Command, Rejection, SubmitGroup
 from xce.controller.core.time.estimate import Estimate
-from xce.controller.loop import Controller, Overloaded, Stopped
+from xce.controller.loop import Controller
 from xce.dispatch.protocol import Orders, Poll
 from xce.model.records import Record
 from xce.scheduler.reasons import PendReason
