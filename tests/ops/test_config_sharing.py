@@ -7,7 +7,9 @@ import pytest
 
 from xce.model.config import LimitConfig, ShareTree, UserConfig, UserGroup
 from xce.model.config.windows import Window, is_open, next_edge, parse_window
+from xce.ops.config import sharing
 from xce.ops.config.file import ConfigFaulty, Site, read_site
+from xce.ops.config.kinds import Field
 
 GB = 1 << 30
 ROOT = pwd.getpwuid(0).pw_name
@@ -144,3 +146,22 @@ def test_the_next_edge_is_where_it_changes() -> None:
     assert next_edge(both, at(3, 7)) == 60
     assert next_edge(both, at(3, 9)) == 9 * 60
     assert next_edge((), 5) == 7 * 1440
+
+
+# -- the pages ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("page", "known"),
+    [
+        ("fairshare", sharing.SHARE_TREE),
+        ("limits", sharing.LIMIT),
+        ("limits", sharing.USER),
+        ("queues", sharing.QUEUE_SHARES),
+    ],
+)
+def test_a_page_has_every_field(page: str, known: dict[str, Field]) -> None:
+    text = (Path(__file__).resolve().parents[2] / "docs" / "reference" / f"{page}.md").read_text()
+    first = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
+    told = {word for cell in first for word in cell.replace("`", "").replace(",", " ").split()}
+    assert [name for name in known if name not in told] == []

@@ -23,6 +23,7 @@ DOCUMENTS = (
     "docs/how-to/suspend-and-resume.md",
     "docs/how-to/backfill-and-preemption.md",
     "docs/how-to/change-a-job.md",
+    "docs/how-to/share-and-limit.md",
 )
 
 
