@@ -54,7 +54,7 @@ def test_a_change_under_a_key_is_made_once(over_socket: Over) -> None:
         ("PATCH", "1", {"tasks": 0}, 422, "tasks: a number from 1 to 65536"),
         ("PATCH", "1", {"command": []}, 422, "No command is specified"),
         ("PATCH", "1", {"command": None}, 422, "No command is specified"),
-        ("PATCH", "1", {"name": "a[1-3]"}, 422, "the indices of an array cannot be changed"),
+        ("PATCH", "1", {"name": "a[1-3]"}, 422, "the indices of a job array cannot be changed"),
         ("PATCH", "9", {"tasks": 1}, 404, "Job <9>: No matching job found"),
         ("PATCH", "x", {"tasks": 1}, 404, "Job <x>: No matching job found"),
         ("POST", "1/switch", {}, 422, "Object missing required field `queue`"),

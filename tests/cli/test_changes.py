@@ -114,3 +114,11 @@ def test_a_memory_limit_is_in_megabytes_unless_it_says_otherwise(
 ) -> None:
     assert xcecli("submit", f"-M{text}", "true")[0] == 0
     assert spec_of(live).mem_limit_bytes == 8 << 30
+
+
+def test_the_limit_of_an_array_is_changed_as_bmod_does(live: Live, xcecli: Cli) -> None:
+    xcecli("submit", "-J", "a[1-9]%2", "true")
+    assert xcecli("modify", "-J", "%5", "1") == (
+        0, "Parameters of job <1> are being changed\n", "",
+    )  # fmt: skip
+    assert live.engine.state.arrays[1].limit == 5

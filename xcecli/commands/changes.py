@@ -53,6 +53,7 @@ def requeue(values: dict[str, Any], names: tuple[str, ...], **ways: bool) -> int
 def modify(values: dict[str, Any], words: tuple[str, ...]) -> int:
     """Change what jobs asked for, with the options of a submission.
 
+    `-J %5` changes how many elements of an array may run at once.
     An option with an n behind it (-Wn, -Rn, -bn) puts that back to what it is when nothing is
     said. Of a job that has started only -W, -We, -t, -r, -Q and -Jd can be changed.
     """
@@ -67,7 +68,11 @@ def modify(values: dict[str, Any], words: tuple[str, ...]) -> int:
     what = "Parameters of job <{job}> are being changed"
     same = "Parameters of job <{job}> are as asked already"
     return ask_each(
-        values, plain(names, "modify"), "", lambda told: what if told["changed"] else same, body
+        values,
+        plain(names, "modify"),
+        "",
+        lambda told: what if told.get("changed", True) else same,
+        body,
     )
 
 
