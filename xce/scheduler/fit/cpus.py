@@ -8,7 +8,8 @@ share is taken along. Threads are bits by their number, held like instances of t
 The result is a choice, not a taking: the ledger is only read.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 from msgspec import Struct, structs
@@ -35,6 +36,8 @@ def bind(cpus: Cpus, free: int, need: CpuNeed, tasks: int) -> list[Bound]:
     """Threads for up to `tasks` tasks of one job, fewer when no more fit."""
     if need.spread == PACK:
         return _packed(cpus, free, need, tasks)
+    if not (need.spread or need.exclusive) and need.times == 1:
+        return list(islice(_in_turn(cpus, free, need), tasks))
     done: list[Bound] = []
     taken, spent = 0, [0] * len(cpus.socket)
     for _ in range(tasks):
@@ -55,6 +58,25 @@ def bind(cpus: Cpus, free: int, need: CpuNeed, tasks: int) -> list[Bound]:
         free &= ~found.held
         taken |= cpus.around(found.bits, need.exclusive) if need.exclusive else 0
     return done
+
+
+def _in_turn(cpus: Cpus, free: int, need: CpuNeed) -> Iterator[Bound]:
+    """Task after task, lowest units first: what nobody else is in the way of. Each unit is looked
+    at once, however many tasks there are."""
+    parents = cpus.level(need.same)
+    of_bit = {}
+    for number, parent in enumerate(parents):
+        for bit in numbers_of(parent):
+            of_bit[bit] = number
+    found: list[list[int]] = [[] for _ in parents]
+    for unit in cpus.level(need.unit):
+        number = of_bit.get((unit & -unit).bit_length() - 1, -1)
+        if number >= 0 and unit & free & parents[number] == unit:
+            found[number].append(unit)
+    for units in found:
+        for first in range(0, len(units) - need.count + 1, need.count):
+            bits = sum(units[first : first + need.count])
+            yield Bound(bits, bits)
 
 
 def _packed(cpus: Cpus, free: int, need: CpuNeed, tasks: int) -> list[Bound]:
@@ -147,4 +169,9 @@ def binding(cpus: Cpus, one: Bound, need: CpuNeed) -> Binding:
 
 def numbers_of(bits: int) -> tuple[int, ...]:
     """The numbers of the set bits."""
-    return tuple(n for n in range(bits.bit_length()) if bits >> n & 1)
+    found = []
+    while bits:
+        low = bits & -bits
+        found.append(low.bit_length() - 1)
+        bits ^= low
+    return tuple(found)
