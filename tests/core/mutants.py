@@ -19,6 +19,7 @@ from xce.controller.core.deciders import clock as decide_clock
 from xce.controller.core.deciders import hosts as decide_hosts
 from xce.controller.core.deciders import plan as decide_plan
 from xce.controller.core.deciders import reports as decide_reports
+from xce.controller.core.deciders.asked import modify, move
 from xce.controller.core.fold import timers
 from xce.controller.core.fold.timers import Timers
 from xce.controller.core.life import again, draft, ends, starts
@@ -298,6 +299,14 @@ MUTANTS: dict[str, tuple[Mutant, str]] = {
     "a limit of time comes early": (
         limits_come_early,
         "living.time_limits.a_pending_job_ends_at_its_termination_time_and_not_before",
+    ),
+    "users move over all of a queue": (
+        lambda: swapped(move, "USER", "nobody"),
+        "living.moving.users_move_among_their_own_and_nobody_else_waits_longer",
+    ),
+    "hosts do not hear of a new limit": (
+        lambda: swapped(modify, "_told", lambda state, work: ()),
+        "living.modify.the_run_limit_of_a_running_job_moves_and_its_host_is_told",
     ),
     "an excluded host is forgotten": (
         lambda: swapped(again, "EXCLUDE", "never"),
