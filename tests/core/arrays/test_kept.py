@@ -14,6 +14,7 @@ from xce.controller.core.fold import apply as fold_apply
 from xce.controller.core.fold.encode import digest
 from xce.controller.recover import recover
 from xce.model.config import SECOND_US
+from xce.model.ids import job_key
 from xce.wal.memory import MemoryLog
 
 
@@ -61,3 +62,29 @@ def test_a_cut_of_a_big_array_is_one_row() -> None:
     assert close is not None
     assert [row.kind for row in rows].count("job_array") == 1
     assert len(rows) < 10
+
+
+def test_elements_that_were_killed_before_they_ran_are_requeued_whole_and_alone() -> None:
+    world = world_of(slots=1)
+    number = world.submit(array((1, 6, 1), held=True))
+    early = world.ask(c.RequeueJob(actor=ANNA, job=number))
+    assert isinstance(early, c.Rejection)
+    assert early.message == "Job <1>: Job has not started yet"
+    world.ask_body(c.Kill(actor=ANNA, job=number))
+    assert world.state.arrays[number].ended_us
+    refused = world.ask(c.RequeueJob(actor=ANNA, job=job_key(number, 2)))
+    assert isinstance(refused, c.Rejection)
+    assert refused.message == "Job <1[2]>: Job has already finished"
+    alone = c.RequeueJob(actor=ANNA, job=job_key(number, 2), which=("exited",))
+    assert world.ask_body(alone) == {"job": "1[2]", "state": "PENDING"}
+    assert not world.state.arrays[number].ended_us
+    world.rest()
+    assert tally_of(world.state, number) == {"DONE": 1, "EXITED": 5}
+    world.ask_body(c.RequeueJob(actor=ANNA, job=number, which=("exited",), held=True))
+    assert tally_of(world.state, number) == {"DONE": 1, "HELD": 5}
+    world.ask_body(c.Resume(actor=ANNA, job=number))
+    world.rest()
+    assert tally_of(world.state, number) == {"DONE": 6}
+    missing = world.ask(c.RequeueJob(actor=ANNA, job=job_key(number, 7)))
+    assert isinstance(missing, c.Rejection)
+    assert missing.code == "not_found"
