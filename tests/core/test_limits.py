@@ -4,6 +4,7 @@ import random
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.core.lab import Life, lab
 from tests.kit.words import ANNA, BERT, gang, gpus, job, role, settings
@@ -208,6 +209,35 @@ def test_a_plan_that_another_one_overtook_is_checked_again() -> None:
     )  # fmt: skip
     world.step([slice_])
     world.step([again])
+    assert world.state.index.limits.counts == {Bucket("few", "slots"): 2}
+
+
+def test_more_than_one_class_of_a_session_counts_against_one_limit() -> None:
+    world = limited(limit(slots=3))
+    world.step([job(), job(2), job(3), job(actor=BERT)])
+    work = world.sessions.begin(world.now_us)
+    assert world.sessions.advance(work)
+    assert [one.job for one in work.run.plan.placements] == [1, 2]
+
+
+def test_what_another_plan_took_meanwhile_counts_at_commit() -> None:
+    """Two plans from one snapshot: the second was made before the first was committed."""
+    world = limited(limit(slots=2), hosts=2)
+    world.step([job(2), job(2, actor=BERT)])
+    first, second = (world.sessions.begin(world.now_us) for _ in range(2))
+    for work in (first, second):
+        assert world.sessions.advance(work)
+    (early,) = world.sessions.slices(first)
+    world.step([early])
+    (late,) = world.sessions.slices(second)
+    other = structs.replace(late.placements[0].members[0], job=2)
+    host = structs.replace(other.shares[0], host="n2")
+    moved = structs.replace(
+        late.placements[0],
+        members=(structs.replace(other, shares=(host,)),),
+        host_versions=(("n2", world.state.index.version["n2"]),),
+    )
+    world.step([structs.replace(late, placements=(moved,))])
     assert world.state.index.limits.counts == {Bucket("few", "slots"): 2}
 
 

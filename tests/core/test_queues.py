@@ -55,6 +55,17 @@ def test_an_inactive_queue_takes_work_and_gives_none_out() -> None:
     assert world.state.jobs[1].state == "DONE"
 
 
+def test_a_plan_does_not_outlive_its_queue_s_inactivation() -> None:
+    world = lab(1)
+    world.step([job()])
+    work = world.sessions.begin(world.now_us)
+    assert world.sessions.advance(work)
+    slices = list(world.sessions.slices(work))
+    world.step([c.ChangeQueue(actor=OPS, queue="normal", event="inactive")])
+    world.step(slices)
+    assert world.state.jobs[1].state == "PENDING"
+
+
 def test_an_operator_s_word_lasts_through_reloads_and_leaders() -> None:
     world = lab(1)
     change(world, "inactive")

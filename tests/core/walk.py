@@ -20,6 +20,7 @@ from tests.core.depending.chance import some_bound, some_dependency, some_job_gr
 from tests.core.fates import WEATHERS, some_fate
 from tests.core.gangs import LEASES_US, some_gang
 from tests.core.living.chance import change, requeue, some_life, some_size
+from tests.core.sharing_chance import let_queues_go, some_sharing, turn_queue
 from tests.core.suspended import any_suspension, resume_of
 from tests.core.timing.chances import some_queue, some_time
 from tests.kit.agents import Life, Provision
@@ -61,6 +62,7 @@ class Walk:
         hosts = {f"n{i + 1}": machine(4, gpu_count, mem=16 * GB) for i in range(count)}
         config = settings(
             **some_time(self.chance),
+            **some_sharing(self.chance),
             host_grace_us=40 * SECOND_US,
             start_retries=RetryConfig(max=3, first_us=SECOND_US, factor=2, cap_us=5 * SECOND_US),
         )
@@ -131,6 +133,7 @@ class Walk:
             (3, self.other_gpus),
             (2, self.remove),
             (3, self.reload),
+            (4, lambda: self._ask(turn_queue(self.chance))),
             (3, self.claim_fails),
             (1, self.lie),
         )
@@ -257,7 +260,9 @@ class Walk:
         self.calm = True
         world.scripts.provisions.clear()
         queues = tuple(structs.replace(queue, active=True) for queue in world.config.queues)
-        world.config = structs.replace(world.config, queues=queues)
+        world.config = structs.replace(world.config, queues=queues, limits=(), users=())
+        for command in let_queues_go():
+            self._ask(command)
         self._load()
         for name in sorted(world.agents):
             world.unmute(name)

@@ -105,9 +105,11 @@ class Ledger:
         if "group" in body and "jobs" in body:
             self.groups.append(parse_group(body["group"]) or 0)
             self.jobs += [parse_job(text) or 0 for text in body["jobs"]]
-        elif "queue" in body and parse_job(body["job"]) in self._world.state.arrays:
+        elif "job" not in body or "queue" not in body:
+            return
+        elif parse_job(body["job"]) in self._world.state.arrays:
             self.arrays.append(parse_job(body["job"]) or 0)
-        elif "queue" in body and "job" in body:
+        else:
             self.jobs.append(parse_job(body["job"]) or 0)
 
     def at_rest(self) -> bool:
