@@ -103,6 +103,7 @@ def _asked(told: dict[str, Any]) -> list[str]:
         for field, text in (
             ("job_group", "Job Group"),
             ("project", "Project"),
+            ("reservation", "Reservation"),
             ("description", "Job Description"),
         )
         if told.get(field)

@@ -87,6 +87,7 @@ SUBMIT = Command(
         Option("-r --rerunnable", "rerunnable", "flag", "", "run it again when its host is lost"),
         Option("-Q", "requeue_exits", "bsub", "EXITS", "run it again on these: 'all ~0', '3 4'"),
         Option("-M", "mem_limit_bytes", "bsub", "SIZE", "memory limit on each host"),
+        Option("-U --reservation", "reservation", "text", "NAME", "join an advance reservation"),
         Option("-P --project", "project", "text", "NAME", "project"),
         Option("-G --user-group", "user_group", "text", "GROUP", "user group that is charged"),
         Option("-Jd --description", "description", "text", "TEXT", "what it is, for people"),

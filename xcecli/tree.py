@@ -18,6 +18,7 @@ from xcecli.commands.cluster import applications, claim, hosts, instances
 from xcecli.commands.groups import group
 from xcecli.commands.job_groups import jobgroup
 from xcecli.commands.jobs import explain, history, job, logs, resume, suspend, wait
+from xcecli.commands.reservations import reservations
 from xcecli.commands.resources import resources
 from xcecli.commands.shape import CONTEXT, Family, epilog
 from xcecli.commands.sharing import limits, queues, shares, users
@@ -128,6 +129,7 @@ for _command in (
     users,
     applications,
     instances,
+    reservations,
     resources,
     resreq,
     array,

@@ -60,6 +60,9 @@ LINES = {
     "resources list": [],
     "resources show": ["mem"],
     "resources add": ["seats"],
+    "reservations show": [],
+    "reservations add": ["-u", "0", "-n", "1", "-b", "23:58", "-e", "23:59"],
+    "reservations remove": ["course"],
     "resources remove": ["fluent"],
     "resreq check": ["mem>1"],
     "resreq explain": ["mem>1"],
@@ -69,8 +72,8 @@ LINES = {
     "script check": ["job.sh"],
 }
 """The words after each command."""
-ALONE = {"claim show": 4}
-"""What cannot succeed here: nothing makes a claim without a session."""
+ALONE = {"claim show": 4, "reservations add": 5, "reservations remove": 4}
+"""What cannot succeed here: nothing makes a claim without a session, no host is up."""
 
 
 def leaves() -> dict[str, click.Command]:

@@ -29,7 +29,7 @@ from xce.api.routes.health import HealthRoutes
 from xce.api.routes.histories import EventRoutes
 from xce.api.routes.job_groups import JobGroupRoutes
 from xce.api.routes.jobs import JobRoutes
-from xce.api.routes.operators import OperatorRoutes
+from xce.api.routes.operators import OperatorRoutes, ReservationRoutes
 from xce.api.routes.resources import ResourceRoutes
 from xce.api.sharing.routes import SharingRoutes
 
@@ -51,6 +51,7 @@ def make_app(engine: Engine, doors: Doors) -> ASGIApp:
         GroupRoutes(engine).router(),
         ConditionRoutes(engine).router(),
         JobGroupRoutes(engine).router(),
+        ReservationRoutes(engine).router(),
         ClusterRoutes(engine).router(),
         OperatorRoutes(engine).router(),
         SharingRoutes(engine).router(),

@@ -121,6 +121,7 @@ def spec_of(http: HttpRequest, asked: JobRequest, name: str, blobs: dict[str, by
         terminate_us=asked.terminate_us,
         project=asked.project,
         user_group=asked.user_group,
+        reservation=asked.reservation,
         description=asked.description,
         stop_after_us=duration_us(asked.stop_after, "stop_after"),
         end_if_impossible=asked.end_if_impossible,

@@ -50,6 +50,7 @@ class JobRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     terminate_us: int = 0
     project: str = ""
     user_group: str = ""
+    reservation: str = ""
     description: str = ""
     stop_after: str = ""
     after: str = ""

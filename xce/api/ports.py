@@ -26,6 +26,7 @@ from xce.model.records import Record
 from xce.model.start import Allocation, Attachment, Claim, Launch, Start
 from xce.model.waiting.array import Array
 from xce.model.waiting.job_group import JobGroup
+from xce.model.waiting.reservation import Reservation
 from xce.scheduler.reasons import PendReason
 
 
@@ -61,6 +62,10 @@ class StateView(Protocol):
     @property
     def job_groups(self) -> dict[str, JobGroup]:
         """Those that were made, by path."""
+
+    @property
+    def reservations(self) -> dict[int, Reservation]:
+        """What is kept for somebody, by number."""
 
     @property
     def arrays(self) -> dict[int, Array]:

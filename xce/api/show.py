@@ -79,6 +79,7 @@ class Shown:
             "resreq": spec.resreq,
             "application": spec.application or None,
             "project": spec.project or None,
+            "reservation": spec.reservation or None,
             "description": spec.description or None,
             "rerunnable": spec.rerunnable,
             "requeue_exits": spec.requeue_exits or None,

@@ -75,7 +75,8 @@ class Spec(Struct, frozen=True, gc=False, kw_only=True):
     job runs again after the loss of a host (None: as its profile or queue says); `requeue_exits`
     are the exit values that send it back to its queue ("": theirs). `anew` names the files
     of `stdout stderr` that each attempt empties first. `asked` is what it asked for itself; specs
-    of before have none.
+    of before have none. `reservation` is
+    the advance reservation that it joined.
     """
 
     command: tuple[str, ...]
@@ -99,6 +100,7 @@ class Spec(Struct, frozen=True, gc=False, kw_only=True):
     run_estimate_us: int = 0
     begin_us: int = 0
     terminate_us: int = 0
+    reservation: str = ""
     user: str = ""
     gid: int = -1
     umask: int = 0o022

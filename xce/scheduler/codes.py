@@ -67,6 +67,9 @@ class Code(StrEnum):
     NO_RUN_LIMIT = "no_run_limit"
     BEHIND = "behind"
     BACKFILL_BOUND = "backfill_bound"
+    RESERVATION_LATER = "reservation_later"
+    RESERVATION_OVER = "reservation_over"
+    RESERVATION_FULL = "reservation_full"
     BEGIN_TIME = "begin_time"
     RESUME_SHORT = "resume_short"
     RESUME_AWAY = "resume_away"
@@ -311,6 +314,24 @@ TABLE: Mapping[Code, CodeText] = MappingProxyType(
             Cure.ON_FREE,
             "The queue lets nobody overtake, and work ahead waits.",
             "waits behind {where}; nobody overtakes in this queue",
+        ),
+        Code.RESERVATION_LATER: _row(
+            Scope.JOB,
+            Cure.ON_CHANGE,
+            "The advance reservation that the job joined has not begun.",
+            "its reservation {where} begins later{at}",
+        ),
+        Code.RESERVATION_OVER: _row(
+            Scope.JOB,
+            Cure.ON_CHANGE,
+            "The advance reservation that the job joined is over or was removed.",
+            "its reservation {where} is over; join another, or none",
+        ),
+        Code.RESERVATION_FULL: _row(
+            Scope.JOB,
+            Cure.ON_FREE,
+            "What is left of the advance reservation that the job joined is not enough.",
+            "what is left of its reservation {where} is not enough now",
         ),
         Code.BACKFILL_BOUND: _row(
             Scope.QUEUE,

@@ -91,6 +91,7 @@ class Ask(Struct, frozen=True, gc=False, kw_only=True):
     avoid: tuple[str, ...] = ()
     pending_us: int = 0
     length_us: int = 0
+    reservation: str = ""
     account: str = ""
     fixed: int = ALWAYS
     limits: tuple[int, ...] = ()

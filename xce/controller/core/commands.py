@@ -75,6 +75,29 @@ class ChangeJobGroup(Struct, frozen=True, gc=False, kw_only=True):
     request: Request = Request()
 
 
+class AddReservation(Struct, frozen=True, gc=False, kw_only=True):
+    """Keep hosts whole, or room for `tasks` (on these hosts only, if some are named), for users
+    from one moment to another. `name` "" makes one."""
+
+    actor: Actor
+    name: str = ""
+    users: tuple[int, ...] = ()
+    hosts: tuple[str, ...] = ()
+    tasks: int = 0
+    resreq: str = ""
+    from_us: int
+    until_us: int
+    request: Request = Request()
+
+
+class RemoveReservation(Struct, frozen=True, gc=False, kw_only=True):
+    """Take an advance reservation away."""
+
+    actor: Actor
+    name: str
+    request: Request = Request()
+
+
 class Suspend(Struct, frozen=True, gc=False, kw_only=True):
     """Stop a running job (`job` > 0) or gang; keep a pending one from being placed; of an array
     those of `elements` (none: all)."""
@@ -310,6 +333,7 @@ class TakeTick(Struct, frozen=True, gc=False, kw_only=True):
 
 
 Command = (
+    AddReservation | RemoveReservation |
     SubmitJob | SubmitGroup | Kill | ChangeJobGroup | LimitArray | RequeueJob | Suspend | Resume
     | ModifyJob | SwitchJob | MoveJob | LoadConfig | ChangeQueue | TurnWindow | RegisterHost
     | TakeReport | HostEvent | LeasesOver | HostFenced | TimerDue | CommitPlan | CommitResumes

@@ -30,6 +30,7 @@ from xce.controller.core.fold.state import State
 from xce.controller.core.job_groups.decide import change_job_group
 from xce.controller.core.life.draft import Draft
 from xce.controller.core.resources.decide import add_pool, add_type, remove_resource, take_tick
+from xce.controller.core.time.advance import add_reservation, remove_reservation
 from xce.controller.core.time.reservations import settle_reservations
 from xce.model.actor import SYSTEM
 from xce.model.records import Record
@@ -51,6 +52,8 @@ _DECIDERS = {
     c.SubmitGroup: submit_group,
     c.Kill: kill,
     c.ChangeJobGroup: change_job_group,
+    c.AddReservation: add_reservation,
+    c.RemoveReservation: remove_reservation,
     c.LimitArray: limit_array,
     c.RequeueJob: requeue_job,
     c.Suspend: suspend_work,

@@ -26,6 +26,7 @@ from xce.controller.core.resources.pools import free_of, pools_of, total_of
 from xce.controller.core.room import Room
 from xce.controller.core.time.ends import endings, left_us
 from xce.controller.core.time.giving_way import preempting
+from xce.controller.core.time.joining import with_left
 from xce.controller.core.time.policies import time_policies
 from xce.controller.core.time.reservations import holds
 from xce.controller.core.time.watch import length_us
@@ -149,7 +150,7 @@ class Viewer:
         counts = state.tables["reservation"] or any(one.policy != NONE for one in policies.values())
         return {
             "ends": endings(state, now_us) if counts else (),
-            "holds": holds(state),
+            "holds": with_left(state, holds(state)),
             "time_policies": policies,
             "preempting": preempting(state, now_us),
         }
@@ -320,7 +321,7 @@ class Viewer:
             order=place.key, class_key=class_key, queue=job.queue,
             owner=job.owner, roles=(role,), pending_us=job.pending_us, length_us=length_us(spec),
             account=place.account, fixed=place.fixed, avoid=job.avoid,
-            job_group=spec.job_group,
+            job_group=spec.job_group, reservation=spec.reservation,
         )  # fmt: skip
 
     def _gang(self, group: Group, class_key: str) -> Ask | None:

@@ -55,6 +55,7 @@ class ReservationSet(Body, frozen=True, gc=False, kw_only=True):
     before_us: int = 0
     slips: int = 0
     session: int = 0
+    users: tuple[int, ...] = ()
 
 
 class ReservationEnded(Body, frozen=True, gc=False, kw_only=True):

@@ -12,7 +12,8 @@ class Reservation(Struct, frozen=True, gc=False, kw_only=True):
 
     `cause` says why it was moved the last time and `slips` how often that was to a later moment;
     `lsn` is the record that it is of now. `victims` are the jobs that give way for it, which are
-    stopped at `stop_us` (0: they are already).
+    stopped at `stop_us` (0: they are already). `users` may join an advance one, which is known
+    by its `name`.
     """
 
     number: int
@@ -31,6 +32,7 @@ class Reservation(Struct, frozen=True, gc=False, kw_only=True):
     lsn: int = 0
     victims: tuple[int, ...] = ()
     stop_us: int = 0
+    users: tuple[int, ...] = ()
 
     @property
     def holder(self) -> tuple[int, int]:

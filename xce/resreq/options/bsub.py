@@ -107,6 +107,7 @@ _HONOURED = (
     _honoured("-t", Value.TIME, "terminate", "termination time"),
     _honoured("-P", Value.TEXT, "project", "project"),
     _honoured("-G", Value.TEXT, "user_group", "user group that is charged"),
+    _honoured("-U", Value.TEXT, "reservation", "advance reservation"),
     _honoured("-r", Value.FLAG, "rerunnable", "run again after a loss"),
     _honoured("-rn", Value.FLAG, "rerunnable", "do not run again after a loss", turns_off=True),
     _honoured("-Q", Value.EXITS, "requeue_exits", "exit values that requeue"),
@@ -138,7 +139,6 @@ _KEPT = """
 -m              text       hosts and host groups
 -hostfile       file       file of hosts and slots
 -x              flag       hosts for itself alone
--U              text       advance reservation
 -E              text       command before the job
 -Ep             text       command after the job
 -k              text       checkpoints

@@ -20,10 +20,11 @@ from xce.scheduler.plan import Placement
 from xce.scheduler.reasons import Code, Cure, PendReason, reason
 from xce.scheduler.snapshot import Ask, ResumeAsk, SameAsk
 from xce.scheduler.time.attempt import attempt
-from xce.scheduler.time.book import Book
+from xce.scheduler.time.book import Book, Kept
 from xce.scheduler.time.preempt import Preemption
 from xce.scheduler.time.reserve import Start, Starts
 from xce.scheduler.time.terms import (
+    ADVANCE,
     BACKFILL,
     FOREVER_US,
     JITTER_US,
@@ -35,6 +36,7 @@ from xce.scheduler.time.terms import (
     Hold,
     Reserve,
     TimePolicy,
+    less,
     share_of,
 )
 
@@ -90,7 +92,10 @@ class Backfill:
 
     # -- before an ask is tried ------------------------------------------------------------------
     def refuses(self, ask: Ask) -> PendReason | None:
-        """Why the ask may not even be tried: it would overtake, or too many were looked at."""
+        """Why the ask may not even be tried: what it joined is not there (yet), it would overtake,
+        or too many were looked at."""
+        if ask.reservation:
+            return self._closed(ask)
         if not self._blocked:
             return None
         policy = self.policy(ask)
@@ -104,8 +109,46 @@ class Backfill:
             return reason(Code.BACKFILL_BOUND, needed=policy.look, where=first)
         return None
 
+    def _closed(self, ask: Ask) -> PendReason | None:
+        joined = self._joined(ask)
+        if joined is None:
+            return reason(Code.RESERVATION_OVER, where=ask.reservation)
+        if joined.from_us > self.book.now_us:
+            return reason(Code.RESERVATION_LATER, where=ask.reservation, until_us=joined.from_us)
+        return None
+
+    def _joined(self, ask: Ask) -> Hold | None:
+        """The advance reservation that the ask joined."""
+        found = self.book.holds.values()
+        return next((h for h in found if h.kind == ADVANCE and h.who == ask.reservation), None)
+
+    def _within(self, ask: Ask) -> None:
+        """Sets aside everything but what is left of the reservation that the ask joined."""
+        self._lift()
+        joined = self._joined(ask)
+        if joined is None:
+            return
+        book, ledger = self.book, self._work.ledger
+        kept = book.kept(book.now_us, joined.end_us, joined.number)
+        mine = {taking.host: taking for taking in book.takings[joined.number]}
+        for host in range(len(self._work.hosts.names)):
+            taking = mine.get(host)
+            counters = dict(taking.counters) if taking is not None else {}
+            bits = dict(taking.bits) if taking is not None else {}
+            for name in ("slots", *counters):
+                place, free = book.place(name, host), int(ledger.column(name)[host])
+                more = max(0, free - counters.get(name, 0))
+                kept.amounts[place] = max(kept.amounts.get(place, 0), more)
+            for type_ in ledger.masks:
+                away = ledger.mask(type_, host) & ~bits.get(type_, 0)
+                kept.bits[type_, host] = kept.bits.get((type_, host), 0) | away
+        self._put_aside(kept)
+
     def prepare(self, ask: Ask) -> None:
         """Sets aside what the ask must leave alone."""
+        if ask.reservation:
+            self._within(ask)
+            return
         if self.book.holds or self._aside:
             self._prepare(self.starts.until_us(ask, self.book.now_us), self._own(ask))
 
@@ -125,11 +168,13 @@ class Backfill:
             return
         self._lift()
         if numbers:
-            kept = self.book.kept(now_us, until_us, skip)
-            self._aside = self.book.set_aside(kept)
-            for taking in self._aside:
-                self._work.ledger.set_aside(taking)
+            self._put_aside(self.book.kept(now_us, until_us, skip))
         self._key = key
+
+    def _put_aside(self, kept: Kept) -> None:
+        self._aside = self.book.set_aside(kept)
+        for taking in self._aside:
+            self._work.ledger.set_aside(taking)
 
     def _lift(self) -> None:
         for taking in self._aside:
@@ -155,6 +200,9 @@ class Backfill:
         book, self._active = self.book, True
         book.release(self._own(ask))
         takings = book.takings_of(_shares(placement))
+        joined = self._joined(ask) if ask.reservation else None
+        if joined is not None:
+            return self._inside(ask, placement, joined, takings)
         end_us = self.starts.until_us(ask, book.now_us)
         if book.holds and end_us < FOREVER_US:
             self._lift()
@@ -164,9 +212,19 @@ class Backfill:
         book.will_end(end_us, ask.label, takings)
         return placement
 
+    def _inside(
+        self, ask: Ask, placement: Placement, joined: Hold, takings: Sequence[Taking]
+    ) -> Placement:
+        """It began inside of an advance reservation: over with it, and less of it is left."""
+        shares = less(joined.shares, _shares(placement))
+        self.book.reserve(structs.replace(joined, shares=shares))
+        end_us = min(self.starts.until_us(ask, self.book.now_us), joined.end_us)
+        self.book.will_end(end_us, ask.label, takings)
+        return structs.replace(placement, must_end_us=joined.end_us)
+
     def blocked(self, ask: Ask, why: PendReason) -> int:
         """The ask waits: it may get, keep or move a reservation. Gives the steps that took."""
-        if not self._active or why.cure not in CURABLE:
+        if not self._active or ask.reservation or why.cure not in CURABLE:
             return 0
         policy = self.policy(ask)
         self._blocked.setdefault(policy.scope, ask.label)
@@ -293,6 +351,8 @@ class Backfill:
         if not self._aside:
             return None
         self._lift()
+        if ask.reservation:
+            return reason(Code.RESERVATION_FULL, where=ask.reservation)
         if attempt(self._work, ask, self.book.now_us) is None:
             return None
         now_us = self.book.now_us

@@ -3,9 +3,9 @@
 All are plain values of the snapshot. Times are absolute; FOREVER_US stands for "nobody knows".
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from xce.model.placing import Holding, Share
 
@@ -108,6 +108,25 @@ class Preempting(Struct, frozen=True, gc=False, kw_only=True):
     victims: tuple[Victim, ...] = ()
     takes_us: int = 0
     again_us: int = 0
+
+
+def less(shares: Sequence[Share], taken: Sequence[Share]) -> tuple[Share, ...]:
+    """What of some shares is left when others were taken out of them."""
+    used: dict[tuple[str, str], int] = {}
+    gone = {key for share in taken for key in share.instances}
+    for share in taken:
+        for name, amount in share.counters:
+            used[share.host, name] = used.get((share.host, name), 0) + amount
+    left = []
+    for share in shares:
+        counters = []
+        for name, amount in share.counters:
+            away = min(amount, used.get((share.host, name), 0))
+            used[share.host, name] = used.get((share.host, name), 0) - away
+            counters.append((name, amount - away))
+        instances = tuple(key for key in share.instances if key not in gone)
+        left.append(structs.replace(share, counters=tuple(counters), instances=instances))
+    return tuple(left)
 
 
 def share_of(holding: Holding) -> Share:

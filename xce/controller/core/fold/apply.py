@@ -263,6 +263,7 @@ def _reservation(state: State, record: r.Record, body: r.ReservationSet) -> None
         shares=body.shares,
         cause=body.cause,
         slips=body.slips,
+        users=body.users,
         set_us=record.at_us,
         lsn=record.lsn,
     )

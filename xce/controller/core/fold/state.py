@@ -81,9 +81,10 @@ class State(Tables):
         found = self._placing.get(spec)
         if found is None:
             own = self.specs[spec]
-            asked = (own.need, own.tasks, own.run, own.topology, own.claims, length_us(own))
+            asked = (own.need, own.tasks, own.run, own.topology, own.claims)
             counted = (own.project, own.user_group, own.job_group)
-            found = blake2b(json.encode((asked, counted)), digest_size=8).hexdigest()
+            timed = (length_us(own), own.reservation)
+            found = blake2b(json.encode((asked, counted, timed)), digest_size=8).hexdigest()
             self._placing[spec] = found
         return found
 

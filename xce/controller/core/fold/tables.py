@@ -66,6 +66,11 @@ class Tables:
         return self.tables["job"]  # type: ignore[return-value]
 
     @property
+    def reservations(self) -> dict[int, Reservation]:
+        """What is kept for somebody from a moment on."""
+        return self.tables["reservation"]  # type: ignore[return-value]
+
+    @property
     def arrays(self) -> dict[int, Array]:
         """Job arrays by number, until all their elements have left."""
         return self.tables["array"]  # type: ignore[return-value]

@@ -92,7 +92,8 @@ def reservation_due(draft: Draft, number: int) -> None:
 
 def holds(state: State) -> tuple[Hold, ...]:
     """What is reserved, as a session sees it."""
-    return tuple(_hold(state, one) for _, one in sorted(reservations(state).items()))
+    found = (_hold(state, one) for _, one in sorted(reservations(state).items()))
+    return tuple(found)
 
 
 def _hold(state: State, one: Reservation) -> Hold:

@@ -15,6 +15,7 @@ from xce.controller.core.depending.latch import first_fields
 from xce.controller.core.depending.names import resolve
 from xce.controller.core.fold.state import State, group_blob, spec_blob
 from xce.controller.core.life.draft import Draft
+from xce.controller.core.time.joining import may_join
 from xce.model.config import QueueConfig
 from xce.model.group import RoleSpec
 from xce.model.ids import group_text, job_text
@@ -46,6 +47,9 @@ def submit_job(draft: Draft, command: c.SubmitJob) -> c.Rejection | Answer:
     after = resolve(state, owner, command.after, command.past) if command.after else None
     if isinstance(after, c.Rejection):
         return after
+    out = may_join(state, spec.reservation, owner)
+    if out is not None:
+        return out
     blob = spec_blob(spec)
     name = blob_name(blob)
     key = state.last("job") + 1
