@@ -52,6 +52,7 @@ class LimitBook:
         self._state = state
         self.counts: dict[Bucket, int] = {}
         self.limits: tuple[LimitConfig, ...] = ()
+        self._allowed: dict[str, dict[str, int]] = {}
         self._parts: dict[tuple[str, int], tuple[tuple[Bucket, int], ...]] = {}
         self._applying: dict[Who, tuple[tuple[LimitConfig, str], ...]] = {}
 
@@ -59,6 +60,7 @@ class LimitBook:
         """The configuration changed: count everything anew."""
         state = self._state
         self.limits = state.config.all_limits()
+        self._allowed = {limit.name: dict(limit.amounts) for limit in self.limits}
         self.counts, self._parts, self._applying = {}, {}, {}
         if self.limits:
             for number in state.allocations:
@@ -158,7 +160,7 @@ class LimitBook:
         for limit, whose in self.applying(who):
             if not limit.on_hosts:
                 continue
-            amounts = {limit.name: dict(limit.amounts)}
+            amounts = self._allowed
             mine = [is_named(limit.on_hosts, name) for name in names]
             for what in watched(limit):
                 buckets = [
@@ -190,7 +192,7 @@ class LimitBook:
         """Whether a placement keeps within all limits, behind what a plan took already."""
         if not self.limits:
             return True
-        allowed = {limit.name: dict(limit.amounts) for limit in self.limits}
+        allowed = self._allowed
         return all(
             self.counts.get(bucket, 0) + taken.get(bucket, 0) + amount
             <= self.allowed(bucket, allowed, bucket.host)
