@@ -303,7 +303,7 @@ MUTANTS: dict[str, tuple[Mutant, str]] = {
     ),
     "users move over all of a queue": (
         lambda: swapped(move, "USER", "nobody"),
-        "living.moving.users_move_among_their_own_and_nobody_else_waits_longer",
+        "living.moving.users_move_among_their_own",
     ),
     "hosts do not hear of a new limit": (
         lambda: swapped(modify, "_told", lambda state, work: ()),

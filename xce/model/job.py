@@ -153,8 +153,8 @@ class Job(Struct, frozen=True, gc=False, kw_only=True):
     before that; `resume_us` when it was asked to go on, 0 while nobody did.
 
     `position` moves it before (less than 0) or behind all other work of its queue. `turn_us` and
-    `turn` are another place of its owner that it took over: the time of submission and the place
-    (`ids.place_of`) of that job; 0 is its own.
+    `turn` are a place that it took beside another job of its owner: that one's time of submission,
+    and a number next to its (`ids.place_of`); 0 is its own.
 
     `requeue` says what becomes of an attempt that is being stopped to run again: PENDING or HELD,
     "" when nobody asked. `requeues` counts requeues by exit value, `avoid` names hosts where it

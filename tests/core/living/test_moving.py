@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.core.lab import Life, lab, until_state
+from tests.core.lab import Life, lab, since, until_state
 from tests.kit.words import ANNA, BERT, OPS, job
 from tests.kit.world import World
 from xce.controller.core import commands as c
@@ -40,26 +40,30 @@ def mixed() -> World:
     return world
 
 
-def test_users_move_among_their_own_and_nobody_else_waits_longer() -> None:
+def test_users_move_among_their_own() -> None:
     world = mixed()
     assert move(world, 6, "top") == {"job": "6", "to": "top", "position": 1}
-    assert order(world) == [6, 3, 2, 5, 4, 7, 8]
+    assert order(world) == [6, 2, 3, 4, 5, 7, 8]
     assert move(world, 8, "top", 2)["position"] == 2
-    assert order(world) == [6, 3, 8, 5, 2, 7, 4]
+    assert order(world) == [6, 8, 2, 3, 4, 5, 7]
     assert move(world, 6, "bottom")["position"] == 1
-    assert order(world) == [8, 3, 2, 5, 4, 7, 6]
+    assert order(world) == [8, 2, 3, 4, 6, 5, 7]
     assert move(world, 8, "bottom", 2)["position"] == 2
-    assert order(world) == [2, 3, 4, 5, 8, 7, 6]
+    assert order(world) == [2, 3, 4, 8, 6, 5, 7]
     world.change_leader()
-    assert order(world) == [2, 3, 4, 5, 8, 7, 6]
+    assert order(world) == [2, 3, 4, 8, 6, 5, 7]
 
 
-def test_places_dealt_back_leave_nothing_behind() -> None:
-    world = mixed()
-    move(world, 8, "top")
-    move(world, 8, "bottom")
-    assert order(world) == [2, 3, 4, 5, 6, 7, 8]
-    assert {(one.turn, one.turn_us) for one in world.state.jobs.values()} == {(0, 0)}
+def test_a_move_writes_down_the_moved_job_and_what_stands_close_to_it_alone() -> None:
+    world = full()
+    keys = [world.submit(job()) for _ in range(40)]
+    lsn = world.state.lsn
+    for key in (keys[30], keys[20], keys[39]):
+        move(world, key, "top")
+    assert order(world)[:5] == [keys[39], keys[20], keys[30], keys[0], keys[1]]
+    move(world, keys[5], "top", 3)
+    assert order(world)[:5] == [keys[39], keys[20], keys[5], keys[30], keys[0]]
+    assert [len(record.body.then) for record in since(world, lsn)] == [1, 1, 1, 3]
 
 
 def test_operators_move_over_all_of_the_queue() -> None:
@@ -88,7 +92,7 @@ def test_an_operators_word_goes_over_priorities_and_a_users_does_not() -> None:
 def test_a_position_beyond_the_end_is_the_end() -> None:
     world = mixed()
     assert move(world, 2, "top", 99)["position"] == 4
-    assert order(world) == [4, 3, 6, 5, 8, 7, 2]
+    assert order(world) == [3, 4, 5, 6, 7, 8, 2]
     lsn = world.state.lsn
     assert move(world, 2, "bottom")["position"] == 1
     assert world.state.lsn == lsn, "it was there already"

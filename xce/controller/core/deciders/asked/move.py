@@ -1,8 +1,8 @@
 """Switching to another queue, and moving in the order of what waits.
 
 Operators move work over all of its queue: that is `position`. Users move among their own work of
-the same queue and priority: there the places are dealt out anew, so nobody else's work waits any
-longer for it (`turn_us`, `turn`). Positions count from 1.
+the same queue and priority, as in LSF: right before or behind one of their own jobs, by taking a
+place beside its (`turn_us`, `turn`). Positions count from 1.
 """
 
 from typing import Any
@@ -79,7 +79,7 @@ def move_job(draft: Draft, command: c.MoveJob) -> c.Rejection | Answer:
         facts = JobChanged(job=job.key, field=command.to, new=str(command.position))
         draft.open(facts, [text])
         if own:
-            _deal(draft, row, wanted)
+            _insert(draft, wanted, at)
         else:
             _push(draft, wanted, at)
     position = at + 1 if command.to == TOP else len(row) - at
@@ -110,16 +110,25 @@ def _own_row(state: State, job: Job) -> list[int]:
     return [key for key, one in row if (one.owner, one.priority, one.position) == same]
 
 
-def _deal(draft: Draft, row: list[int], wanted: list[int]) -> None:
-    """Deal the places of a row out anew."""
+def _insert(draft: Draft, wanted: list[int], at: int) -> None:
+    """Put what was moved to `at` right before the next of the row, or right behind the last one:
+    what stands close before it there moves on by one."""
     jobs = draft.state.jobs
-    places = [(jobs[k].turn_us or jobs[k].submit_us, jobs[k].turn or place_of(k)) for k in row]
-    for key, (turn_us, turn) in zip(wanted, places, strict=True):
-        job = jobs[key]
-        own = (turn_us, turn) == (job.submit_us, place_of(key))
-        fields = {"turn_us": 0, "turn": 0} if own else {"turn_us": turn_us, "turn": turn}
-        if (job.turn_us, job.turn) != (fields["turn_us"], fields["turn"]):
-            draft.patch("job", key, **fields)
+    if at + 1 == len(wanted):
+        at_us, turn = _place_of(jobs[wanted[at - 1]])
+        draft.patch("job", wanted[at], turn_us=at_us, turn=turn + 1)
+        return
+    at_us, turn = _place_of(jobs[wanted[at + 1]])
+    for key in reversed(wanted[: at + 1]):
+        turn -= 1
+        if key != wanted[at] and _place_of(jobs[key]) < (at_us, turn + 1):
+            return
+        draft.patch("job", key, turn_us=at_us, turn=turn)
+
+
+def _place_of(job: Job) -> tuple[int, int]:
+    """Where a job stands among those of its queue and priority: its own place, or what it took."""
+    return job.turn_us or job.submit_us, job.turn or place_of(job.key)
 
 
 def _push(draft: Draft, wanted: list[int], at: int) -> None:
