@@ -60,7 +60,7 @@ LINES = {
     "resources list": [],
     "resources show": ["mem"],
     "resources add": ["seats"],
-    "reservations show": [],
+    "reservations list": [],
     "reservations add": ["-u", "0", "-n", "1", "-b", "23:58", "-e", "23:59"],
     "reservations remove": ["course"],
     "resources remove": ["fluent"],

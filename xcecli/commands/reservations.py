@@ -1,4 +1,4 @@
-"""Reservations: shown, made, removed, as brsvs, brsvadd and brsvdel do it."""
+"""Reservations: listed, made, removed, as brsvs, brsvadd and brsvdel do it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any
 import click
 
 from xcecli import say
-from xcecli.commands.job_groups import Showing
-from xcecli.commands.shape import CONTEXT, command, epilog, fetch, show
+from xcecli.commands.shape import CONTEXT, Family, command, epilog, fetch, show
 from xcecli.doing import format_of, new_key, place_of, quoted
 from xcecli.line.moments import stamp
 from xcecli.say import Failure
@@ -28,21 +27,31 @@ _COLUMNS = (
 )
 
 
+class Listing(Family):
+    """A family of which no command at all means `list`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The line, with `list` where it names no command."""
+        if not args or (args[0].startswith("-") and args[0] not in ("-h", "--help")):
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+
 @click.group(
     "reservations",
-    cls=Showing,
+    cls=Listing,
     context_settings=CONTEXT,
     epilog=epilog(
         "  xcecli reservations\n  xcecli reservations add -N course -u anna -m n1 -b 14:00 -e 16:00"
     ),
 )
 def reservations() -> None:
-    """What is kept for whom, and from when; without a command, show it."""
+    """What is kept for whom, and from when; without a command, list it."""
 
 
-@command("show", "  xcecli reservations show\n  xcecli reservations show --json")
-def reservations_show(values: dict[str, Any]) -> int:
-    """Show all that is reserved: for blocked work, for what somebody gave way to, in advance."""
+@command("list", "  xcecli reservations list\n  xcecli reservations list --json")
+def reservations_list(values: dict[str, Any]) -> int:
+    """List all that is reserved: for blocked work, for what somebody gave way to, in advance."""
     told = fetch(values, "/v1/reservations")
     if not told["items"] and format_of(values) != "json":
         say.tell("No reservation found")
@@ -134,5 +143,5 @@ def _told(values: dict[str, Any], status: int, told: Any, said: str) -> int:
     return say.OK
 
 
-for _command in (reservations_show, reservations_add, reservations_remove):
+for _command in (reservations_list, reservations_add, reservations_remove):
     reservations.add_command(_command)

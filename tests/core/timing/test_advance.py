@@ -174,3 +174,17 @@ def test_a_removed_one_is_gone_and_what_joined_is_told() -> None:
     gone = world.ask(c.RemoveReservation(actor=BOSS, name="course"))
     assert isinstance(gone, c.Rejection)
     assert gone.code == "not_found"
+
+
+def test_a_plan_from_before_a_reservation_places_nothing_on_its_hosts() -> None:
+    world = hall(1)
+    world.step([job()])
+    work = world.sessions.begin(world.now_us)
+    while not world.sessions.advance(work):
+        pass
+    assert len(work.run.plan.placements) == 1
+    world.step([course(world, from_us=world.now_us)])
+    for slice_ in world.sessions.slices(work):
+        world.sessions.committed(work, world.step([slice_]))
+    assert (work.planned, work.stale) == (0, 1)
+    assert not world.state.allocations

@@ -19,7 +19,7 @@ from xce.controller.core.life.leases import keeps_lease, take_lease
 from xce.controller.core.life.starts import let_pass, wave_of_roles
 from xce.controller.core.resources.pools import Pools, pooled_holding, pooled_share
 from xce.controller.core.time.giving_way import write_evictions
-from xce.controller.core.time.reservations import write_reserves
+from xce.controller.core.time.reservations import reserved_since, write_reserves
 from xce.model.config import Config
 from xce.model.group import GroupSpec
 from xce.model.ids import claim_text, group_text, job_text
@@ -43,6 +43,7 @@ def commit_plan(draft: Draft, command: c.CommitPlan) -> c.Rejection | Answer:
     for placement in command.placements:
         waits = same and still_waits(state, placement, draft.now_us)
         waits = waits and has_room(state, placement.job, taken.elements)
+        waits = waits and not reserved_since(state, placement, command.snapshot_lsn)
         waits = waits and limits.has_room(state, placement.job, taken.job_groups)
         if waits and still_fits(state, placement, taken, seen_us):
             accepted.append(placement)

@@ -14,6 +14,7 @@ from xce.controller.core.resources.pools import pooled_share
 from xce.model.ids import group_text, job_text
 from xce.model.records import ReservationEnded, ReservationSet
 from xce.model.waiting.reservation import Reservation
+from xce.scheduler.plan import Placement
 from xce.scheduler.time.terms import BACKFILL, Hold, Reserve
 
 USED, UNUSED, LATE, REMOVED, MOVED = "used", "holder_gone", "deadline", "removed", "preempts"
@@ -56,6 +57,16 @@ def _set(draft: Draft, session: int, reserve: Reserve) -> bool:
     )
     draft.open(facts, [_who(reserve.group, reserve.job)])
     return True
+
+
+def reserved_since(state: State, placement: Placement, lsn: int) -> bool:
+    """Whether something of a placement's hosts was reserved in advance behind what its session
+    saw: then only another session may place there."""
+    found = [one for one in reservations(state).values() if one.lsn > lsn and not any(one.holder)]
+    if not found:
+        return False
+    hosts = {share.host for one in found for share in one.shares}
+    return any(host in hosts for host, _ in placement.host_versions)
 
 
 def waits(state: State, group: int, job: int) -> bool:
