@@ -147,3 +147,14 @@ def test_over_a_week_three_shares_get_three_times_the_time() -> None:
             ran[owners[key]] += 1
     assert sum(ran.values()) > 600
     assert abs(ran[ANNA.uid] - 3 * ran[BERT.uid]) <= 0.05 * ran[ANNA.uid]
+
+
+def test_where_work_stands_is_told_among_its_account() -> None:
+    world = short(lab(1, slots=1, gpu_count=0, config=shared()), HOUR_US)
+    for actor in (ANNA, ANNA, BERT, ANNA, BERT):
+        world.submit(job(actor=actor))
+    world.run(SECOND_US)
+    index = world.state.index
+    places = {key: index.ordering.of_job(world.state.jobs[key]) for key in (2, 3, 4, 5)}
+    told = {key: index.pending.ahead(place) for key, place in places.items()}
+    assert told == {2: (0, 2), 4: (1, 2), 3: (0, 2), 5: (1, 2)}

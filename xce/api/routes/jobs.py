@@ -36,6 +36,7 @@ from xce.api.routes.histories import story_of
 from xce.api.show import Shown, ended, expected_body, reason_body, retired
 from xce.controller.core.arrays.elements import found_job, jobs_of_array
 from xce.controller.core.commands import Kill, Rejection, Resume, Suspend
+from xce.controller.core.fold.eligible import is_eligible
 from xce.model.ids import group_text, job_index, job_number, job_text, parse_job
 from xce.model.job import Job
 from xce.model.waiting.array import Array
@@ -220,7 +221,18 @@ class JobRoutes:
         """Why it waits and when it is expected to begin."""
         why = self._why(body)
         expected = self._engine.expected(body["id"]) if why is not None else None
-        return {"reason": why, "expected": expected_body(expected)}
+        told = {"reason": why, "expected": expected_body(expected)}
+        return {**told, "position": self._position(body) if why is not None else None}
+
+    def _position(self, body: dict[str, Any]) -> dict[str, Any] | None:
+        """Where it stands in the order: among the work of its account where its queue is shared."""
+        index = self._engine.state.index
+        job = self._engine.state.jobs.get(parse_job(body["id"]) or 0)
+        if job is None or job.group or not is_eligible(job):
+            return None
+        place = index.ordering.of_job(job)
+        ahead, of = index.pending.ahead(place)
+        return {"ahead": ahead, "of": of, "account": place.account or None}
 
     def _why(self, body: dict[str, Any]) -> dict[str, Any] | None:
         """Why it waits; sessions tell it of a class, in which others may run."""

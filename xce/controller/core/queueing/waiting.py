@@ -48,6 +48,16 @@ class Waiting:
             del self._rows[class_key]
             self._accounts.pop(class_key, None)
 
+    def ahead(self, place: Place) -> tuple[int, int]:
+        """How many stand before a place, and how many there are: of one account where the queue is
+        shared, else of all that share nothing."""
+        rows = [
+            row
+            for class_key, row in self._rows.items()
+            if self._accounts.get(class_key, ("", 0))[0] == place.account
+        ]
+        return sum(bisect_left(row, place.key) for row in rows), sum(map(len, rows))
+
     def __len__(self) -> int:
         return len(self._known)
 
