@@ -312,6 +312,8 @@ class Controller:
 
     def _with_facts(self, command: Command, now_us: int) -> Command:
         """The command with what decide cannot see: looked up in the log, or heard."""
+        if isinstance(command, SubmitJob | SubmitGroup):
+            command = self.sessions.never.with_answer(command, now_us)
         return self.hosts.with_facts(self._writer.with_facts(command), now_us)
 
     async def _write(self, done: Step, commands: list[Command]) -> None:

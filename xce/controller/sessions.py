@@ -23,6 +23,7 @@ from xce.controller.core.decide import Outcome, decide
 from xce.controller.core.depending.judge import pend_reason
 from xce.controller.core.fold.apply import apply
 from xce.controller.core.fold.state import State
+from xce.controller.core.never import NeverFits
 from xce.controller.core.time.estimate import Estimate, estimate
 from xce.controller.core.time.policies import sees_all
 from xce.controller.core.view import Viewer
@@ -64,6 +65,7 @@ class Sessions:
     def __init__(self, state: State) -> None:
         self._state = state
         self._viewer = Viewer(state)
+        self.never = NeverFits(state, self._viewer)
         self._seen = (-1, -1)
         self._backoff_due = False
         self._looked_us = 0

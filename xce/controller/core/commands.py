@@ -24,7 +24,8 @@ from xce.scheduler.time.terms import Eviction, Reserve
 class SubmitJob(Struct, frozen=True, gc=False, kw_only=True):
     """Run a command. `spec.resreq` is the text as written; decide resolves it. `blobs` maps the
     hashes that the spec names (script, environment) to their bytes. `queue` "" is the default.
-    `after` is a dependency as written; `past` the loop's look-up of what it names.
+    `after` is a dependency as written; `past` the loop's look-up of what it names, `never` its
+    finding that no hosts could ever hold it.
     With `indices` it is an array; `array` is their text, `array_limit` its slot limit (0: none)."""
 
     actor: Actor
@@ -38,17 +39,20 @@ class SubmitJob(Struct, frozen=True, gc=False, kw_only=True):
     owner: int = -1
     after: str = ""
     past: tuple[Past, ...] = ()
+    never: str = ""
     blobs: dict[str, bytes] = {}
     request: Request = Request()
 
 
 class SubmitGroup(Struct, frozen=True, gc=False, kw_only=True):
-    """Run a gang: its resolved manifest, and one spec per role (same order as `spec.roles`)."""
+    """Run a gang: its resolved manifest, and one spec per role (same order as `spec.roles`).
+    `never` is the loop's finding that no hosts could ever hold it."""
 
     actor: Actor
     spec: GroupSpec
     member_specs: tuple[Spec, ...]
     owner: int = -1
+    never: str = ""
     blobs: dict[str, bytes] = {}
     request: Request = Request()
 

@@ -53,6 +53,7 @@ class Config(Struct, frozen=True, gc=False, kw_only=True):
     start_retries: RetryConfig = RetryConfig()
     priority_default: int = 50
     array_size_max: int = 1_000_000
+    refuse_never_fits: bool = False
     tick_interval_us: int = 5 * SECOND_US
     dependencies: DependencyConfig = DependencyConfig()
     fencing: FencingConfig = FencingConfig()

@@ -156,6 +156,9 @@ POLICIES = {
     "failure_window": Field(kind=DURATION, to="failure_window_us", about="a burst is one event"),
     "priority": Field(kind=COUNT, to="priority_default", about="of jobs that name none"),
     "array_size_max": Field(kind=COUNT, to="array_size_max", about="largest index of job arrays"),
+    "refuse_never_fits": Field(
+        kind=FLAG, to="refuse_never_fits", about="refuse what no hosts could ever hold"
+    ),
     "tick_interval": Field(kind=DURATION, to="tick_interval_us", about="between ticks; 0s is none"),
     "observe": Field(kind=NAMES, to="observe", about="reported types that ticks always carry"),
     "start_retries": Field(kind=TABLE, about="of failed or broken starts"),

@@ -95,6 +95,8 @@ def submit_job(draft: Draft, command: c.SubmitJob) -> c.Rejection | Answer:
 
 def _taken(state: State, command: c.SubmitJob) -> tuple[QueueConfig, int] | c.Rejection:
     """The queue that takes the job, and whose it is; or why no queue does."""
+    if command.never:
+        return _never(command.never)
     queue = queue_of(state, command.queue)
     owner = owner_of(state, command.actor, command.owner)
     if isinstance(queue, c.Rejection):
@@ -115,6 +117,8 @@ def submit_group(draft: Draft, command: c.SubmitGroup) -> c.Rejection | Answer:
         return queue
     if isinstance(owner, c.Rejection):
         return owner
+    if command.never:
+        return _never(command.never)
     members = sum(role.count for role in command.spec.roles)
     wrong = unfit_for(state, queue, owner, command.spec.priority, "", members)
     wrong = wrong or check_gang(state.config, command.spec)
@@ -181,3 +185,12 @@ def _spans(roles: tuple[RoleSpec, ...], first: int) -> tuple[RoleSpan, ...]:
         spans.append(RoleSpan(role.name, first, role.count))
         first += role.count
     return tuple(spans)
+
+
+def _never(why: str) -> c.Rejection:
+    """The site refuses what can never run, instead of keeping it with its reason."""
+    return c.Rejection(
+        code="never_fits",
+        message=f"this {why}",
+        hint="ask for less, or for other hosts; this site refuses what it could never start",
+    )
