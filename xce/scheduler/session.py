@@ -163,7 +163,7 @@ class SessionRun:
         full = self._groups.refuses(lane.job_group)
         if full is not None:
             self._waiting.setdefault(ask.class_key, Waiting(full, ask.label)).count += 1
-        elif self._time.minds(ask):
+        elif self._time.minds(ask, stopped=lane.stopped is not None):
             self._try_whole(lane, ask.whole())
         elif lane.stopped is not None:
             lane.stopped.count += 1

@@ -69,12 +69,17 @@ class Backfill:
         self._active = bool(self.book.holds or self._victims or strict or ends)
         self._full: dict[str, None] = {}
 
-    def minds(self, ask: Ask | SameAsk) -> bool:
+    def minds(self, ask: Ask | SameAsk, *, stopped: bool = False) -> bool:
         """Whether time plays any part for the ask: where nothing has an end and nothing is
-        reserved, only work that has a limit brings time in."""
+        reserved, only work that has a limit brings time in; what is `stopped` with its class only
+        where it may still reserve, or has reserved, or somebody may give way."""
+        whole = ask.like if isinstance(ask, SameAsk) else ask
+        if stopped and self._full and not self._victims and ask.holder not in self._mine:
+            own = self._policies.get(whole.queue) or self._policies.get("", OFF)
+            if own.scope in self._full:
+                return False
         if self._active:
             return True
-        whole = ask.like if isinstance(ask, SameAsk) else ask
         return bool(whole.length_us and self._policies)
 
     def holds_for(self, ask: Ask) -> bool:

@@ -54,6 +54,7 @@ class Book:
         self._ends: list[End] | None = None
         self._freed: dict[Place, list[tuple[int, int]]] | None = None
         self._columns: dict[str, tuple[Column, Column, Column]] = {}
+        self._by_name: list[tuple[End, Taking]] | None = None
 
     # -- what ends -----------------------------------------------------------------------------
     @property
@@ -73,7 +74,7 @@ class Book:
         if at_us >= FOREVER_US:
             return
         insort(self.ends, End(at_us, len(self.ends), who, tuple(takings)))
-        self._columns = {}
+        self._columns, self._by_name = {}, None
         if self._freed is not None:
             for place, amount in self._amounts(takings):
                 insort(self._freed.setdefault(place, []), (at_us, amount))
@@ -237,7 +238,8 @@ class Book:
             free[name][rows] = np.maximum(0, free[name][rows] - amount)
         masks = {type_: list(row) for type_, row in ledger.masks.items()}
         ports: dict[int, set[int]] = {}
-        given = [taking for end in self.ends[:count] for taking in end.takings]
+        last = self.ends[count - 1] if count else None
+        given = [taking for end, taking in self._named() if last is not None and end <= last]
         for taking in (*given, *without):
             for type_, bits in taking.bits:
                 masks[type_][taking.host] |= bits
@@ -253,16 +255,8 @@ class Book:
 
     def _column(self, name: str, count: int) -> Column:
         """A counter's free amounts when the first `count` endings are over."""
-        if name not in self._columns:
-            rows = [
-                (n, taking.host, amount)
-                for n, end in enumerate(self.ends)
-                for taking in end.takings
-                for counter, amount in taking.counters
-                if counter == name
-            ]
-            table = np.array(rows, dtype=np.int64).reshape(len(rows), 3)
-            self._columns[name] = (table[:, 0], table[:, 1], table[:, 2])
+        if not self._columns:
+            self._columns = self._by_counter()
         numbers, hosts, amounts = self._columns[name]
         upto = int(np.searchsorted(numbers, count))
         column = self._work.ledger.column(name).copy()
@@ -274,6 +268,37 @@ class Book:
                 column[pool == pool[host] if pool[host] >= 0 else host] += amount
         totals = self._work.hosts.totals.get(name)
         return column if totals is None else np.minimum(column, np.maximum(totals, column * 0))
+
+    def _by_counter(self) -> dict[str, tuple[Column, Column, Column]]:
+        """By counter, the number of the ending, the host and the amount, in the order of ends."""
+        rows: dict[str, tuple[list[int], list[int], list[int]]] = {
+            name: ([], [], []) for name in self._work.snapshot.free
+        }
+        for number, end in enumerate(self.ends):
+            for taking in end.takings:
+                for name, amount in taking.counters:
+                    if name not in rows:
+                        continue
+                    numbers, hosts, amounts = rows[name]
+                    numbers.append(number)
+                    hosts.append(taking.host)
+                    amounts.append(amount)
+        return {
+            name: (
+                np.array(numbers, dtype=np.int64),
+                np.array(hosts, dtype=np.int64),
+                np.array(amounts, dtype=np.int64),
+            )
+            for name, (numbers, hosts, amounts) in rows.items()
+        }
+
+    def _named(self) -> list[tuple[End, Taking]]:
+        """The endings that free instances or ports by name."""
+        if self._by_name is None:
+            self._by_name = [
+                (end, one) for end in self.ends for one in end.takings if one.bits or one.ports
+            ]
+        return self._by_name
 
     def _ports_later(self, freed: dict[int, set[int]], kept: Kept) -> tuple[Ranges, ...]:
         ledger = self._work.ledger
