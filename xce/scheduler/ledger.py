@@ -74,12 +74,19 @@ class Ledger:
             told = snapshot.free_counts.get(type_)
             counted = told if told is not None else [mask.bit_count() for mask in masks]
             self._matrix[self.rows["count", type_]] = counted
-        self.amounts: list[list[int]] = self._matrix.T.tolist()
+        self._amounts: list[list[int]] | None = None
         self._behind: set[int] = set()
         self.ports = _port_counts(snapshot).copy()
         self._held_ports: dict[int, set[int]] = {}
         self._undo: list[Taking] = []
         self.journal: list[int] = []
+
+    @property
+    def amounts(self) -> list[list[int]]:
+        """The numbers of the matrix host by host, made when they are first asked for."""
+        if self._amounts is None:
+            self._amounts = self._matrix.T.tolist()
+        return self._amounts
 
     @property
     def matrix(self) -> Matrix:
