@@ -22,7 +22,7 @@ from tests.core.gangs import LEASES_US, some_gang
 from tests.core.living.chance import change, requeue, some_life, some_size
 from tests.core.sharing_chance import let_queues_go, some_sharing, turn_queue
 from tests.core.suspended import any_suspension, resume_of
-from tests.core.timing.chances import some_queue, some_time
+from tests.core.timing.chances import reserve, some_queue, some_time
 from tests.kit.agents import Life, Provision
 from tests.kit.words import (
     ANNA,
@@ -116,6 +116,7 @@ class Walk:
             (30, self.submit),
             (14, self.kill),
             (5, lambda: requeue(self)),
+            (3, lambda: reserve(self)),
             (16, self.suspend),
             (12, lambda: of_array(self)),
             (5, lambda: self._ask(some_bound(self.chance))),

@@ -1,8 +1,10 @@
 """What a walk draws of time: policies, who gives way to whom, how."""
 
 import random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tests.kit.words import ANNA, BOSS
+from xce.controller.core import commands as c
 from xce.model.config import (
     BACKFILL_POLICIES,
     PREEMPT_ACTIONS,
@@ -11,6 +13,9 @@ from xce.model.config import (
     PreemptionConfig,
     QueueConfig,
 )
+
+if TYPE_CHECKING:
+    from tests.core.walk import Walk
 
 
 def some_time(chance: random.Random) -> dict[str, Any]:
@@ -39,3 +44,20 @@ def some_queue(chance: random.Random) -> dict[str, Any]:
     if chance.random() < 0.4:
         found["run_limit_us"] = chance.choice((SECOND_US, 5 * SECOND_US, 60 * SECOND_US))
     return found
+
+
+def reserve(walk: "Walk") -> None:
+    """An operator keeps hosts for somebody, or takes what was kept away."""
+    chance, world = walk.chance, walk.world
+    made = [one.name for one in world.state.reservations.values() if one.kind == "advance"]
+    if made and chance.random() < 0.5:
+        walk._ask(c.RemoveReservation(actor=BOSS, name=chance.choice(made)))
+        return
+    from_us = world.now_us + chance.choice((0, 5, 60)) * SECOND_US
+    hosts = chance.choice(((), (chance.choice(sorted(world.agents)),)))
+    walk._ask(
+        c.AddReservation(
+            actor=BOSS, users=(ANNA.uid,), hosts=hosts, tasks=0 if hosts else 2,
+            from_us=from_us, until_us=from_us + chance.choice((5, 60)) * SECOND_US,
+        )
+    )  # fmt: skip
