@@ -17,12 +17,12 @@ from xce.model.placing import Share
 from xce.scheduler.candidates import Workspace
 from xce.scheduler.ledger import Taking
 from xce.scheduler.plan import Placement
-from xce.scheduler.reasons import Code, Cure, PendReason, reason
+from xce.scheduler.reasons import Code, PendReason, reason
 from xce.scheduler.snapshot import Ask, ResumeAsk, SameAsk
 from xce.scheduler.time.attempt import attempt
 from xce.scheduler.time.book import Book, Kept
 from xce.scheduler.time.preempt import Preemption
-from xce.scheduler.time.reserve import Start, Starts
+from xce.scheduler.time.reserve import CURABLE, Start, Starts
 from xce.scheduler.time.terms import (
     ADVANCE,
     BACKFILL,
@@ -43,7 +43,6 @@ from xce.scheduler.time.terms import (
 SECOND_US = 1_000_000
 EVICTIONS_MAX = 16
 OFF = TimePolicy(policy=NONE, depth=0, look=0)
-CURABLE = (Cure.ON_FREE, Cure.AT_ONCE)
 
 
 class Backfill:
@@ -229,7 +228,7 @@ class Backfill:
 
     def blocked(self, ask: Ask, why: PendReason) -> int:
         """The ask waits: it may get, keep or move a reservation. Gives the steps that took."""
-        if not self._active or ask.reservation or why.cure not in CURABLE:
+        if not self._active or ask.reservation or why.code not in CURABLE:
             return 0
         policy = self.policy(ask)
         self._blocked.setdefault(policy.scope, ask.label)

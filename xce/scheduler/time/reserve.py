@@ -10,12 +10,28 @@ from msgspec import Struct
 
 from xce.model.placing import Share
 from xce.scheduler.candidates import Workspace
+from xce.scheduler.reasons import Code
 from xce.scheduler.snapshot import Ask
 from xce.scheduler.time.attempt import Found, attempt
 from xce.scheduler.time.book import Book
 from xce.scheduler.time.terms import FOREVER_US, JITTER_US, Hold
 
 PROBES_MAX = 200
+CURABLE = frozenset(
+    {
+        Code.SHORT_ON_HOST,
+        Code.SHORT_TOGETHER,
+        Code.MEMBERS_SHORT,
+        Code.DOMAIN_SHORT,
+        Code.SCATTERED,
+        Code.NOT_LAID,
+        Code.SEARCH_BOUND,
+        Code.RESERVED,
+        Code.WOULD_DELAY,
+        Code.NO_RUN_LIMIT,
+    }
+)
+"""Reasons that end when something ends: who waits for a limit or a queue reserves nothing."""
 
 
 class Start(Struct, frozen=True, gc=False):
