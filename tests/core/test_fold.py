@@ -15,8 +15,8 @@ from tests.core.walk import play
 from tests.kit.world import World
 from xce.controller.core.fold.apply import apply
 from xce.controller.core.fold.encode import decode, digest, encode
+from xce.controller.core.fold.interned import texts_of
 from xce.controller.core.fold.state import TABLES, State
-from xce.controller.recover import blob_names
 from xce.wal import codec
 
 ROOT = Path(__file__).parents[2]
@@ -52,14 +52,14 @@ def test_records_read_back_as_bytes_fold_to_the_live_state_at_every_commit(seed:
     compared = 0
     for row in world.store.rows:
         record = codec.decode(row)
-        for name, blob in log.blobs(blob_names(record)).items():
+        for name, blob in log.blobs(texts_of(record)).items():
             state.intern(name, blob)
         apply(state, record)
         if record.lsn in world.digests:
             assert digest(state) == world.digests[record.lsn], f"differs at record {record.lsn}"
             compared += 1
     assert compared == len(world.digests)
-    assert compared > 20
+    assert compared > 10, "a walk that does next to nothing shows nothing"
 
 
 def test_what_decide_tried_and_kept_derives_what_applied_records_derive(rich: World) -> None:
@@ -68,7 +68,7 @@ def test_what_decide_tried_and_kept_derives_what_applied_records_derive(rich: Wo
     log = rich.writer.log
     for row in rich.store.rows:
         record = codec.decode(row)
-        for name, blob in log.blobs(blob_names(record)).items():
+        for name, blob in log.blobs(texts_of(record)).items():
             other.intern(name, blob)
         apply(other, record)
     assert live.epoch == 1, "a second leader would have begun from a fold"

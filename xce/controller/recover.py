@@ -9,11 +9,13 @@ numbers would be given out again, so the controller ends. Hosts of another log s
 """
 
 from collections.abc import Iterable
+from itertools import chain
 
 from msgspec import Struct, json
 
 from xce.controller.core.fold.apply import apply
 from xce.controller.core.fold.encode import decode, key_of
+from xce.controller.core.fold.interned import NAMED_BY, texts_of, texts_of_entity
 from xce.controller.core.fold.state import Key, State
 from xce.controller.cuts import TABLE_OF, Cutter
 from xce.model.records import Record
@@ -64,37 +66,27 @@ def _load_cut(log: Log, state: State, cutter: Cutter) -> None:
             f"the cut at record {cut.lsn} does not match its digest over {cut.count} entities: "
             "a row of it was changed or is missing"
         )
-    named = ("array", "job", "group")
-    specs = [getattr(one, "spec", "") for what in named for one in tables[what].values()]
-    _intern(log, state, specs)
+    named = (
+        name
+        for what in NAMED_BY
+        for entity in tables[what].values()
+        for name in texts_of_entity(what, entity)
+    )
+    _intern(log, state, named)
     for what, entities in tables.items():
         for key in sorted(entities):
             state.put(what, key, entities[key])
 
 
 def _fold(log: Log, state: State, records: list[Record]) -> None:
-    _intern(log, state, (name for record in records for name in blob_names(record)))
-    for record in records:
+    named = [texts_of(record) for record in records]
+    _intern(log, state, chain.from_iterable(named))
+    for record, names in zip(records, named, strict=True):
         # A text that work of this stretch left behind was forgotten, and may be named again.
-        gone = [name for name in blob_names(record) if not state.knows(name)]
+        gone = [name for name in names if not state.knows(name)]
         if gone:
             _intern(log, state, gone)
         apply(state, record)
-
-
-def blob_names(record: Record) -> list[str]:
-    """Blobs that a record names itself (specs name further ones)."""
-    body = record.body
-    if record.kind == "JobSubmitted":
-        return [body.spec]  # type: ignore[attr-defined]
-    if record.kind == "GroupSubmitted":
-        return [body.spec, *body.member_specs]  # type: ignore[attr-defined]
-    if record.kind == "ConfigLoaded":
-        # What waits is merged again: the specs that came of it are in the changes.
-        return [one.set["spec"] for one in body.then if one.set and "spec" in one.set]
-    if record.kind == "JobChanged":
-        return [body.spec]  # type: ignore[attr-defined]
-    return []
 
 
 def _intern(log: Log, state: State, names: Iterable[str]) -> None:

@@ -7,6 +7,7 @@ value: durations are microseconds, sizes bytes, every default filled in.
 from msgspec import Struct
 
 from xce.model.config import SECOND_US, RetryConfig
+from xce.model.ids import TextName
 from xce.model.job import ClaimTemplate, Exit, Topology
 from xce.model.records import RoleSpan
 
@@ -32,7 +33,7 @@ class RoleSpec(Struct, frozen=True, gc=False, kw_only=True):
     ready: Readiness = Readiness()
     topology: Topology = Topology()
     claims: tuple[ClaimTemplate, ...] = ()
-    member_spec: str = ""
+    member_spec: TextName = ""
 
 
 class Backoff(Struct, frozen=True, gc=False, kw_only=True):
@@ -93,7 +94,7 @@ class Group(Struct, frozen=True, gc=False, kw_only=True):
 
     number: int
     name: str
-    spec: str
+    spec: TextName
     owner: int
     queue: str
     priority: int

@@ -11,6 +11,13 @@ records, history and messages.
 """
 
 import re
+from typing import Annotated
+
+from msgspec import Meta
+
+TextName = Annotated[str, Meta(extra={"text": True})]
+"""The hash of a text that is kept beside the records (spec, script, environment), "" for none. A
+field of this type is found by recovery, wherever it is (`core/fold/interned.py`)."""
 
 INDEX_SHIFT = 32
 INDEX_MAX = 1 << 20

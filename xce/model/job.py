@@ -8,6 +8,7 @@ carries the few scheduling fields that a group row carries for a gang.
 from msgspec import Struct
 
 from xce.model.config import RetryConfig
+from xce.model.ids import TextName
 from xce.model.need import Need
 
 TASKS_MAX = 65_536
@@ -82,8 +83,8 @@ class Spec(Struct, frozen=True, gc=False, kw_only=True):
     command: tuple[str, ...]
     name: str = ""
     cwd: str = ""
-    script: str = ""
-    environment: str = ""
+    script: TextName = ""
+    environment: TextName = ""
     env: tuple[tuple[str, str], ...] = ()
     stdin: str = ""
     stdout: str = ""
@@ -162,7 +163,7 @@ class Job(Struct, frozen=True, gc=False, kw_only=True):
     """
 
     key: int
-    spec: str
+    spec: TextName
     owner: int
     queue: str
     priority: int

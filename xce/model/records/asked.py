@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from xce.model.ids import TextName
 from xce.model.records.form import Body
 
 
@@ -14,7 +15,7 @@ class JobSubmitted(Body, frozen=True, gc=False, kw_only=True):
 
     job: int
     array: str = ""
-    spec: str
+    spec: TextName
     owner: int
     queue: str
     priority: int
@@ -41,12 +42,12 @@ class GroupSubmitted(Body, frozen=True, gc=False, kw_only=True):
 
     group: int
     name: str
-    spec: str
+    spec: TextName
     owner: int
     queue: str
     priority: int
     roles: tuple[RoleSpan, ...]
-    member_specs: tuple[str, ...]
+    member_specs: tuple[TextName, ...]
     asked: tuple[str, ...] = ()
 
 
@@ -64,7 +65,7 @@ class JobChanged(Body, frozen=True, gc=False, kw_only=True):
     job: int
     field: str
     new: str
-    spec: str = ""
+    spec: TextName = ""
     launches: tuple[int, ...] = ()
     elements: tuple[tuple[int, int, int], ...] = ()
 

@@ -14,7 +14,7 @@ from re import compile as pattern
 
 from msgspec import Struct, structs
 
-from xce.model.ids import job_key
+from xce.model.ids import TextName, job_key
 from xce.model.job import Job
 
 BLOCK = 1_024
@@ -39,7 +39,7 @@ class Array(Struct, frozen=True, gc=False, kw_only=True):
     it is the dependency of all elements, as of a job."""
 
     number: int
-    spec: str
+    spec: TextName
     owner: int
     queue: str
     priority: int

@@ -7,22 +7,13 @@ changes the digest, in memory and reloaded alike.
 from collections.abc import Iterator
 from hashlib import blake2b
 
-from msgspec import Struct, json
+from msgspec import Struct, json, structs
 
 from xce.controller.core.fold.state import TABLES, Key, State
 
-_NUMBERED = frozenset(
-    {
-        "array",
-        "job",
-        "group",
-        "start",
-        "allocation",
-        "launch",
-        "claim",
-        "attachment",
-        "reservation",
-    }
+# An entity's first field is its key: tables are keyed by a number where that is one.
+NUMBERED = frozenset(
+    what for what, entity in TABLES.items() if structs.fields(entity)[0].type is int
 )
 _DECODERS = {what: json.Decoder(entity) for what, entity in TABLES.items()}
 _ENCODER = json.Encoder()
@@ -40,7 +31,7 @@ def decode(what: str, body: bytes) -> Struct:
 
 def key_of(what: str, text: str) -> Key:
     """An entity's key from its text."""
-    return int(text) if what in _NUMBERED else text
+    return int(text) if what in NUMBERED else text
 
 
 def rows(state: State) -> Iterator[tuple[str, Key, bytes]]:
