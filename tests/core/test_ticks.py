@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.core.lab import Life, lab
+from tests.core.ticked import known, sample, tick
 from tests.kit.words import ANNA, BOSS, gang, job, role, settings
 from tests.kit.world import World
 from xce.controller.core import commands as c
@@ -13,31 +14,13 @@ from xce.controller.core.resources.observed import named_columns
 from xce.controller.observing import Observing
 from xce.dispatch.observe import moved, read_value
 from xce.dispatch.protocol import PROTOCOL, Observed, Poll
-from xce.model.actor import CONTROLLER
 from xce.model.config import SECOND_US, Config, PoolConfig, QueueConfig, TypeConfig
-from xce.model.records import Planned, Tick
+from xce.model.records import Planned
 from xce.model.resources import BUILT_IN
 
 MB = 1 << 20
 SEATS = TypeConfig(name="seats", scope="shared", interval_us=10 * SECOND_US)
 LOADED = settings(observe=("r1m",))
-
-
-def sample(of: str, **values: int | str | None) -> c.Sample:
-    return c.Sample(of=of, values=tuple(sorted(values.items())))
-
-
-def tick(world: World, *samples: c.Sample) -> Tick | None:
-    """What a tick wrote down, if anything."""
-    before = world.state.lsn
-    world.step([c.TakeTick(actor=CONTROLLER, samples=samples)])
-    bodies = [one.body for one in world.writer.log.read(before + 1)]
-    ticks = [body for body in bodies if isinstance(body, Tick)]
-    return ticks[0] if ticks else None
-
-
-def known(world: World) -> dict[str, dict[str, int | str]]:
-    return {of: dict(one.values) for of, one in world.state.observed.items()}
 
 
 def poll(world: World, host: str, *values: tuple[str, Any, int]) -> Poll:
@@ -67,10 +50,11 @@ def test_where_nothing_is_named_there_is_no_tick() -> None:
         ("select[ncpus>2]", ()),
         ("select[mem>100]", ()),
         ("rusage[mem=100]", ()),
-        ("select[type==any] rusage[tmp=5]", ()),
+        ("select[type==any] rusage[tmp=5]", ("tmp",)),
+        ("rusage[r1m=0.5]", ()),
     ],
 )
-def test_waiting_work_names_what_it_selects_by_not_what_it_reserves(
+def test_waiting_work_names_what_it_selects_by_and_what_only_reports_tell(
     resreq: str, columns: tuple[str, ...]
 ) -> None:
     world = lab(1, slots=1)

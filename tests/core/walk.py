@@ -22,6 +22,7 @@ from tests.core.gangs import LEASES_US, some_gang
 from tests.core.living.chance import change, requeue, some_life, some_size
 from tests.core.sharing_chance import let_queues_go, some_sharing, turn_queue
 from tests.core.suspended import any_suspension, resume_of
+from tests.core.ticked import LIC, some_tick
 from tests.core.timing.chances import reserve, some_queue, some_time
 from tests.kit.agents import Life, Provision
 from tests.kit.words import (
@@ -63,6 +64,7 @@ class Walk:
         config = settings(
             **some_time(self.chance),
             **some_sharing(self.chance),
+            types=(LIC,),
             host_grace_us=40 * SECOND_US,
             start_retries=RetryConfig(max=3, first_us=SECOND_US, factor=2, cap_us=5 * SECOND_US),
         )
@@ -136,6 +138,7 @@ class Walk:
             (3, self.reload),
             (4, lambda: self._ask(turn_queue(self.chance))),
             (3, self.claim_fails),
+            (8, self.tick),
             (1, self.lie),
         )
         weights = [weight for weight, _ in acts]
@@ -223,6 +226,10 @@ class Walk:
     def _load(self) -> None:
         config = self.world.config
         self._ask(c.LoadConfig(actor=BOSS, config=config, digest=repr(config)))
+
+    def tick(self) -> None:
+        """Reporters tell something else."""
+        self._ask(some_tick(self.chance, sorted(self.world.agents)))
 
     def claim_fails(self) -> None:
         """What a provider made usable breaks."""

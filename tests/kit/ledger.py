@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.kit.agents import LaunchHere
 from xce.model.ids import parse_group, parse_job
-from xce.model.records import HostRegistered, Record
+from xce.model.records import HostRegistered, Record, Tick
 from xce.model.tables import ENDED_GROUP, ENDED_JOB, LIVE_LAUNCH
 
 if TYPE_CHECKING:
@@ -69,16 +69,28 @@ class Ledger:
                 if change.what == "group" and state in ENDED_GROUP:
                     self.ends[f"group {change.key}"] += 1
             if isinstance(record.body, HostRegistered):
-                most = self._most.setdefault(record.body.host, {})
-                for name, amount in record.body.facts.counters:
-                    most[name] = max(amount, most.get(name, 0))
+                self._had(record.body.host, record.body.facts.counters)
+            if isinstance(record.body, Tick):
+                self._was_told(record.body)
         self._assert_room()
         twice = sorted(name for name, times in self.ends.items() if times > 1)
         assert not twice, f"ended more than once: {twice}"
 
+    def _was_told(self, tick: Tick) -> None:
+        for change in tick.changes:
+            moves = ((tick.columns[place], value) for place, value in change.moves)
+            told = [(name, value) for name, value in moves if isinstance(value, int)]
+            self._had(change.of, told)
+
+    def _had(self, host: str, amounts: Iterable[tuple[str, int]]) -> None:
+        most = self._most.setdefault(host, {})
+        for name, amount in amounts:
+            most[name] = max(amount, most.get(name, 0))
+
     def _assert_room(self) -> None:
-        """No counter of a host is granted beyond the most that the host ever had; pools that
-        hosts share (`type@label`) are not their own, and what falls with time is not counted."""
+        """No counter of a host is granted beyond the most that the host, or a reporter on it, ever
+        told; pools that hosts share (`type@label`) are not their own, and what falls with time is
+        not counted."""
         falling = self._falling()
         for host, used in self._world.state.index.used.items():
             own = {name: amount for name, amount in used.items() if "@" not in name}

@@ -27,10 +27,13 @@ interval = "1s"
 [[pools]]
 type = "seats"
 reported = true
+[[types]]
+name = "lic"
+interval = "1s"
 [[reporters]]
 name = "lamp"
 command = ["{python}", "{elim}", "{values}"]
-types = ["glow", "seats"]
+types = ["glow", "seats", "lic"]
 interval = "1s"
 [[emulate.hosts]]
 name = "n1"
@@ -81,4 +84,33 @@ def test_a_reported_value_lets_a_job_start(
     (cluster.parent / "values").write_text("2 glow 9 seats 3")
     up.await_state(job, "DONE")
     up.await_state(seated, "DONE")
+    assert up.stop()[0] == 0
+
+
+@pytest.mark.parametrize("log", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def test_what_only_a_reporter_knows_is_reserved(
+    serve: Serve, cluster: Path, request: pytest.FixtureRequest, log: str
+) -> None:
+    up = serve(*database(request, log), cluster=cluster)
+    up.ready()
+
+    def submit(resreq: str, *command: str) -> str:
+        found = up.ask("POST", "/v1/jobs", {"command": list(command), "resreq": resreq})
+        return str(found["job"])
+
+    def why(job: str) -> str:
+        reason = up.ask("GET", f"/v1/jobs/{job}/explain")["reason"]
+        return str(reason["text"]) if reason else ""
+
+    holds = submit("rusage[lic=2]", "sleep", "600")
+    until(lambda: "not reported by any of 1 hosts" in why(holds), "nobody says how much there is")
+    (cluster.parent / "values").write_text("1 lic 3")
+    up.await_state(holds, "RUNNING")
+    waits = submit("rusage[lic=2]", "true")
+    until(lambda: "best host n1 has 1 free" in why(waits), "3 less the 2 that are reserved")
+    lic = up.ask("GET", "/v1/resources/lic")
+    assert (lic["observed"], lic["held"]) == ({"n1": 3}, {"n1": 2})
+    (cluster.parent / "values").write_text("1 lic 4")
+    up.await_state(waits, "DONE")
+    up.ask("POST", f"/v1/jobs/{holds}/kill", {})
     assert up.stop()[0] == 0

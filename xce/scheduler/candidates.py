@@ -21,6 +21,8 @@ from xce.scheduler.snapshot import USABLE, Ask, Column, HostTable, Mask, Observe
 
 Masks = tuple[int, ...]
 TEXTS_MAX = 2000
+WITHOUT_END = 1 << 60
+"""How much there may be one day of what only reporters know."""
 
 
 class Workspace:
@@ -103,16 +105,18 @@ class Workspace:
         """What is free and what was reported, as one column."""
         told = self.snapshot.observed.get(name)
         if told is None:
-            return Observed(
-                values=self.ledger.column(name) if free is None else free,
-                known=np.ones_like(self.usable),
-            )
+            values = self.ledger.column(name) if free is None else free
+            return Observed(values=values, known=~self.silent(name))
         if free is None:
             return told
         type_ = self.snapshot.types.get(name)
         load = type_ is not None and type_.direction is Direction.INCREASING
         worse = np.where(load, told.values, np.minimum(free, told.values))
-        return Observed(values=np.where(told.known, worse, free), known=np.ones_like(self.usable))
+        return Observed(values=np.where(told.known, worse, free), known=~self.silent(name))
+
+    def silent(self, name: str) -> Mask:
+        """The hosts of which nobody tells how much of a counter there is."""
+        return _silent(self.snapshot, name)
 
     def _instances(self, type_: str, select: str) -> Masks:
         none: Mapping[int, Instance] = {}
@@ -140,6 +144,24 @@ class Workspace:
         if fixed:
             self._texts[key] = mask
         return mask
+
+
+def _silent(snapshot: Snapshot, name: str) -> Mask:
+    mask, told = snapshot.told.get(name), snapshot.observed.get(name)
+    if mask is None:
+        return np.zeros(len(snapshot.standing), dtype=bool)
+    return mask if told is None else mask & ~told.known
+
+
+def without_end(snapshot: Snapshot) -> dict[str, Column]:
+    """The counters that only reporters know, on hosts as if nothing were held: what is told may
+    be more any time."""
+    nothing = np.zeros(len(snapshot.standing), dtype=np.int64)
+    totals = snapshot.hosts.totals
+    return {
+        name: np.where(mask, WITHOUT_END, totals.get(name, nothing))
+        for name, mask in snapshot.told.items()
+    }
 
 
 def _standings(snapshot: Snapshot) -> tuple[Mask, Mapping[str, Mask]]:

@@ -49,6 +49,7 @@ class Code(StrEnum):
     NEVER_SCATTERED = "never_scattered"
     NEVER_LAID = "never_laid"
     SHORT_ON_HOST = "short_on_host"
+    NOT_REPORTED = "not_reported"
     SHORT_TOGETHER = "short_together"
     MEMBERS_SHORT = "members_short"
     DOMAIN_SHORT = "domain_short"
@@ -206,6 +207,12 @@ TABLE: Mapping[Code, CodeText] = MappingProxyType(
             Cure.ON_FREE,
             "No host has enough free of something that must come from one host.",
             "needs {needed} {what} on one host; best host {where} has {available} free",
+        ),
+        Code.NOT_REPORTED: _row(
+            Scope.HOST,
+            Cure.ON_FREE,
+            "Nobody tells how much of something there is: no reporter does, or not lately.",
+            "needs {needed} {what} on one host; {what} is not reported by any of {available} hosts",
         ),
         Code.SHORT_TOGETHER: _row(
             Scope.CLUSTER,

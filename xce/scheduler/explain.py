@@ -164,12 +164,15 @@ def _short_host(case: Case, work: Workspace, hosts: Hosts, codes: Codes) -> Pend
     for want in wanted:
         free = want.free(work, hosts)
         best = int(free.argmax())
+        if free[best] < want.amount and work.silent(want.name)[hosts].all():
+            about = {"what": want.name, "needed": want.amount, "available": len(hosts)}
+            return reason(Code.NOT_REPORTED, role=case.role.name, **about)
         if free[best] < want.amount:
             return reason(
                 codes.one,
                 what=want.name,
                 needed=want.amount,
-                available=int(free[best]),
+                available=max(0, int(free[best])),
                 where=work.hosts.names[int(hosts[best])],
                 role=case.role.name,
             )
@@ -246,8 +249,9 @@ def _with_hosts(case: Case, why: PendReason) -> PendReason:
     if case.level:
         count(f"no known {case.level} domain", ~known(case.work.hosts, case.level))
     for want in wanted_of(case.need.load(False, False)):
-        short = hosts[want.free(case.work, hosts) < want.amount]
-        count(f"short of {want.name}", _mask(case, short))
+        lack = _mask(case, hosts[want.free(case.work, hosts) < want.amount])
+        count(f"not reported: {want.name}", lack & case.work.silent(want.name))
+        count(f"short of {want.name}", lack)
     count(HAS_ROOM, left.copy())
     ranked = tuple(sorted(counts, key=lambda pair: (-pair[1], pair[0])))
     return structs.replace(why, hosts=ranked)

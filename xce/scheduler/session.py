@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct, structs
 
-from xce.scheduler.candidates import Workspace
+from xce.scheduler.candidates import Workspace, without_end
 from xce.scheduler.explain import RANK, Case, explain
 from xce.scheduler.fit.demand import SLOTS
 from xce.scheduler.fit.lay import Cell
@@ -381,7 +381,11 @@ def emptied(snapshot: Snapshot) -> Snapshot:
     return structs.replace(
         snapshot,
         standing=(USABLE,) * len(snapshot.standing),
-        free={**snapshot.hosts.totals, **allowed_on_hosts(snapshot.host_bounds)},
+        free={
+            **snapshot.hosts.totals,
+            **without_end(snapshot),
+            **allowed_on_hosts(snapshot.host_bounds),
+        },
         free_masks=snapshot.hosts.all_masks(),
         free_counts={},
         free_ports=tuple(free_ranges(ports, ()) for ports in snapshot.hosts.ports),

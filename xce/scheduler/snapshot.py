@@ -234,8 +234,9 @@ class HostTable(Struct, frozen=True, gc=False, kw_only=True):
     """The static half of all snapshots of one inventory version.
 
     `domains[level][i]` is host i's domain name at a level ("" = unknown); `instances[type][i]`
-    maps bit numbers to instances; `totals[counter]` is a column; `cpus[i]` the processors, None
-    where a host does not tell. `levels` is finest first.
+    maps bit numbers to instances; `totals[counter]` is a column, `lacking[counter]` the hosts that
+    do not have it, where some do not; `cpus[i]` the processors, None where a host does not tell.
+    `levels` is finest first.
     `memo` keeps results of pure functions of the table, so that sessions need not repeat them;
     `texts` those of expressions over it, which come from users and are therefore bounded.
     """
@@ -249,6 +250,7 @@ class HostTable(Struct, frozen=True, gc=False, kw_only=True):
     instances: Mapping[str, tuple[Mapping[int, Instance], ...]]
     ports: tuple[tuple[int, int], ...]
     cpus: tuple[Cpus | None, ...] = ()
+    lacking: Mapping[str, Mask] = {}
     memo: dict[Hashable, Any] = msgspec.field(default_factory=dict)
     texts: dict[Hashable, Any] = msgspec.field(default_factory=dict)
 
@@ -257,20 +259,23 @@ class HostTable(Struct, frozen=True, gc=False, kw_only=True):
         """The table of these hosts, in name order whatever order they come in."""
         rows = sorted(entries, key=lambda entry: entry.name)
         types = sorted({instance.type for row in rows for instance in row.instances})
-        counters = sorted({name for row in rows for name, _ in row.facts.counters})
+        own = [dict(row.facts.counters) for row in rows]
+        counters = sorted({name for one in own for name in one})
         return HostTable(
             levels=tuple(levels),
             names=tuple(row.name for row in rows),
             index={row.name: i for i, row in enumerate(rows)},
             attributes=tuple(dict(row.facts.attributes) for row in rows),
             domains={level: tuple(_domain(row, level) for row in rows) for level in levels},
-            totals={
-                name: _column(dict(row.facts.counters).get(name, 0) for row in rows)
-                for name in counters
-            },
+            totals={name: _column(one.get(name, 0) for one in own) for name in counters},
             instances={type_: tuple(_by_number(row, type_) for row in rows) for type_ in types},
             ports=tuple(row.facts.ports for row in rows),
             cpus=tuple(cpus_of(row.facts) for row in rows),
+            lacking={
+                name: np.array([name not in one for one in own], dtype=bool)
+                for name in counters
+                if any(name not in one for one in own)
+            },
         )
 
     def finer(self) -> tuple[str, ...]:
@@ -300,9 +305,11 @@ class Snapshot(Struct, frozen=True, gc=False, kw_only=True):
     the choice of ports (0 = by session number), so that a retry takes other ones. A search may
     take `search_bound` steps more than a straight placing. `known` are reasons of an earlier
     session that still hold because nothing was freed or changed since: their classes are skipped.
-    `observed` are reported values by name. `pools[name]` numbers, host for host, the pool that the
-    host sees of a shared counter (-1 for none); `free[name]` is then that pool's free amount, the
-    same on each of its hosts. `ends` says who is expected to end when, `holds` what is reserved,
+    `observed` are reported values by name. `told[name]` are the hosts of which only a reporter
+    tells how much of a counter there is: what it said last less what is held is in `free`, nothing
+    where `observed` does not know it. `pools[name]` numbers, host for host, the pool that it sees
+    of a shared counter (-1 for none); `free[name]` is then that pool's free amount, the same on
+    each of its hosts. `ends` says who is expected to end when, `holds` what is reserved,
     `preempting` who may have to give way to whom;
     `time_policies` how each queue treats what does not fit now ("" for all others). `accounts` has
     every node of a share tree that an ask is below, `job_groups` those with a limit: how many jobs
@@ -329,6 +336,7 @@ class Snapshot(Struct, frozen=True, gc=False, kw_only=True):
     search_bound: int = 4000
     known: Mapping[str, PendReason] = {}
     observed: Mapping[str, Observed] = {}
+    told: Mapping[str, Mask] = {}
     pools: Mapping[str, Column] = {}
     ends: tuple[Ending, ...] = ()
     holds: tuple[Hold, ...] = ()

@@ -107,7 +107,8 @@ def resource_show(values: dict[str, Any], name: str) -> int:
         used, total = (_amount(pool[part], told["unit"]) for part in ("used", "total"))
         print(f"  pool {pool['name']} [{hosts}]: {used} of {total} used ({known})")
     for of, value in told["observed"].items():
-        print(f"  {of}: {_told(value, told)}")
+        held = told["held"].get(of, 0)
+        print(f"  {of}: {_told(value, told)}" + (f", {_told(held, told)} reserved" if held else ""))
     return say.OK
 
 

@@ -16,7 +16,9 @@ def some_size(chance: random.Random, *, held: bool = True) -> dict[str, Any]:
     """How large a random job is, and perhaps whether it is held."""
     size = {
         "tasks": chance.choice((1, 1, 2, 4, 6)),
-        "resreq": chance.choice(("", "span[hosts=1]", "span[ptile=1]", "rusage[mem=2GB]")),
+        "resreq": chance.choice(
+            ("", "span[hosts=1]", "span[ptile=1]", "rusage[mem=2GB]", "rusage[lic=1]")
+        ),
     }
     return {**size, "held": chance.random() < 0.1} if held else size
 

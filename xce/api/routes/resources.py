@@ -95,7 +95,7 @@ class ResourceRoutes:
         return answer({"items": items, "total": len(items), "lsn": state.lsn})
 
     async def resource(self, name: str) -> Response:
-        """One type, its pools, and what is reported of it."""
+        """One type, its pools, what is reported of it, and what is held of it by host."""
         await self._engine.settled()
         state = self._engine.state
         types = site_types(state.config.types)
@@ -105,8 +105,11 @@ class ResourceRoutes:
             hint = f"did you mean '{near}'?" if near else ""
             raise Problem("not_found", f"{name[:80]}: No such resource type", hint=hint)
         declared = next((one for one in state.config.types if one.name == name), None)
-        body = _shown(state, Usage(state), type_, declared)
-        return answer({**body, "observed": _observed(state, name), "lsn": state.lsn})
+        usage = Usage(state)
+        body = _shown(state, usage, type_, declared)
+        held = {host: n for host, one in usage.counters.items() if (n := one.get(name, 0))}
+        told = {"observed": _observed(state, name), "held": dict(sorted(held.items()))}
+        return answer({**body, **told, "lsn": state.lsn})
 
     async def declare(self, request: Request) -> Response:
         """Declare a type, or change one. For administrators."""

@@ -6,12 +6,14 @@ hosts is another one. Sessions get copies. What depends on the moment alone (fal
 units closed for one job, pools) is no part of the columns: the view puts it over the copies.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from xce.controller.core.fold.state import State
 from xce.model.host import Host
 from xce.scheduler.fit.processors import CPU
-from xce.scheduler.snapshot import Column, HostTable, Ranges, free_ranges
+from xce.scheduler.snapshot import Column, HostTable, Mask, Observed, Ranges, free_ranges
 
 _UNUSABLE = {
     "JOINING": "host_joining",
@@ -45,6 +47,7 @@ class Columns:
         self.masks: dict[str, list[int]] = {}
         self.counts: dict[str, Column] = {}
         self.versions: list[int] = []
+        self._held: dict[str, Column] = {}
 
     def follow(self, table: HostTable) -> None:
         """Brings the columns up to the state as it is."""
@@ -66,6 +69,28 @@ class Columns:
         self.masks = {type_: list(rows) for type_, rows in table.all_masks().items()}
         self.counts = {type_: np.zeros(count, dtype=np.int64) for type_ in self.masks}
         self.versions = [0] * count
+        self._held = {}
+
+    def reported(
+        self, table: HostTable, told: Mapping[str, Mask], seen: Mapping[str, Observed]
+    ) -> dict[str, Column]:
+        """What is free of counters that reporters know on some hosts (`told`), where any is seen:
+        what was told last less what is held. Of what nobody tells nothing is."""
+        found = {}
+        for name, mask in told.items():
+            if name not in seen:
+                continue
+            rest = seen[name].values - self._held_of(table, name)
+            counted = self.free.get(name, 0)
+            found[name] = np.where(mask, np.where(seen[name].known, rest, 0), counted)
+        return found
+
+    def _held_of(self, table: HostTable, name: str) -> Column:
+        if name not in self._held:
+            used = self._state.index.used
+            held = (used.get(host, {}).get(name, 0) for host in table.names)
+            self._held[name] = np.fromiter(held, dtype=np.int64, count=len(table.names))
+        return self._held[name]
 
     def _figure(self, table: HostTable, rows: list[int]) -> None:
         state, index = self._state, self._state.index
@@ -78,6 +103,8 @@ class Columns:
             used = index.used.get(name, {})
             for counter, column in self.free.items():
                 column[row] = table.totals[counter][row] - used.get(counter, 0)
+            for counter, column in self._held.items():
+                column[row] = used.get(counter, 0)
             for type_, masks in self.masks.items():
                 masks[row] = self._mask(table, type_, row)
                 self.counts[type_][row] = masks[row].bit_count()

@@ -23,6 +23,7 @@ from xce.controller.core.queueing.queues import why_not
 from xce.controller.core.queueing.waiting import Waiter
 from xce.controller.core.resources.lending import exclusive_use, lent, owed
 from xce.controller.core.resources.pools import free_of, pools_of, total_of
+from xce.controller.core.resources.reported import open_counters
 from xce.controller.core.room import Room
 from xce.controller.core.time.ends import endings, left_us
 from xce.controller.core.time.giving_way import preempting
@@ -46,6 +47,7 @@ from xce.scheduler.snapshot import (
     Column,
     HostEntry,
     HostTable,
+    Mask,
     Observed,
     ResumeAsk,
     RoleAsk,
@@ -68,7 +70,7 @@ class Viewer:
         self._levels: tuple[str, ...] = ()
         self._pools: tuple[tuple[PoolConfig, int], ...] = ()
         self._pool_columns: dict[str, Column] = {}
-        self._observed: tuple[tuple[int, int, HostTable], dict[str, Observed]] | None = None
+        self._seen: tuple[tuple[int, int, HostTable], dict[str, Observed]] | None = None
         self._columns = Columns(state)
 
     def table(self) -> HostTable:
@@ -106,13 +108,15 @@ class Viewer:
         table = self.table()
         columns = self._columns
         columns.follow(table)
-        free = self._free(table, now_us)
+        told = open_counters(table, state.config.types)
+        free = self._free(table, told, now_us)
         session = state.last("session") + 1
         reasons = known or {}
-        asks = tuple(self.asks(now_us, reasons, limit, free))
+        room = {**dict.fromkeys(told, np.zeros(1, dtype=np.int64)), **free}
+        asks = tuple(self.asks(now_us, reasons, limit, room))
         resumes = self._resumes(now_us)
-        told = tuple(ask for ask in asks if isinstance(ask, Ask))
-        accounts = {ask.account for ask in told} | {ask.account for ask in resumes}
+        whole = tuple(ask for ask in asks if isinstance(ask, Ask))
+        accounts = {ask.account for ask in whole} | {ask.account for ask in resumes}
         shared = sorted(accounts - {""})
         bounds = Bounds(state, table.names)
         asks = _bounded(bounds, asks) if state.index.limits.limits else asks
@@ -129,12 +133,13 @@ class Viewer:
             versions=tuple(columns.versions),
             pending=asks,
             resumes=resumes,
-            shut_queues=self._shut(told),
+            shut_queues=self._shut(whole),
             queue_hosts={one.name: one.hosts for one in state.config.queues if one.hosts},
             types=site_types(state.config.types),
             seed=session,
             known=reasons,
-            observed=self._told(table),
+            observed=self._observed(table),
+            told=told,
             pools={**self._pool_columns, **bounds.shared()},
             job_groups=rooms(state),
             accounts=fairness.accounts(state, shared, now_us),
@@ -176,10 +181,9 @@ class Viewer:
             why or ("host_exclusive" if row in closed else "") for row, why in enumerate(standing)
         )
 
-    def _free(
-        self, table: HostTable, now_us: int
-    ) -> dict[str, "np.ndarray[tuple[int], np.dtype[np.int64]]"]:
+    def _free(self, table: HostTable, told: Mapping[str, Mask], now_us: int) -> dict[str, Column]:
         free = {name: column.copy() for name, column in self._columns.free.items()}
+        free |= self._columns.reported(table, told, self._observed(table))
         for (name, counter), amount in lent(self._state, now_us).items():
             if name in table.index and counter in free:
                 free[counter][table.index[name]] += amount
@@ -198,13 +202,13 @@ class Viewer:
             column[np.fromiter(seeing, dtype=bool, count=len(table.names))] = number
         return found
 
-    def _told(self, table: HostTable) -> dict[str, Observed]:
+    def _observed(self, table: HostTable) -> dict[str, Observed]:
         """Reported numbers as columns, made anew when a tick or a new leader changed them."""
         state = self._state
         seen = (state.last("tick_lsn"), state.last("leader_us"), table)
-        known = self._observed
+        known = self._seen
         if known is None or known[0][:2] != seen[:2] or known[0][2] is not table:
-            known = self._observed = (seen, self._observed_columns(table))
+            known = self._seen = (seen, self._observed_columns(table))
         return known[1]
 
     def _observed_columns(self, table: HostTable) -> dict[str, Observed]:

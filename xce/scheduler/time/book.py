@@ -104,7 +104,7 @@ class Book:
 
     def takings_of(self, shares: Iterable[Share]) -> tuple[Taking, ...]:
         """Shares as the ledger counts them; hosts and instances that are gone are left out."""
-        found = (_taking(self._work.hosts, share) for share in shares)
+        found = (_taking(self._work, share) for share in shares)
         return tuple(one for one in found if one is not None)
 
     # -- what is reserved ----------------------------------------------------------------------
@@ -233,6 +233,8 @@ class Book:
         free = {name: self._column(name, count) for name in base.free}
         for (name, where), amount in self._amounts(without):
             free[name][_rows_of(base, name, where)] += amount
+        for name in base.told.keys() & free.keys() if without else ():
+            free[name] = np.minimum(free[name], self._most(name, free[name]))
         for (name, where), amount in kept.amounts.items():
             rows = _rows_of(base, name, where)
             free[name][rows] = np.maximum(0, free[name][rows] - amount)
@@ -266,8 +268,16 @@ class Book:
         else:
             for host, amount in zip(hosts[:upto].tolist(), amounts[:upto].tolist(), strict=True):
                 column[pool == pool[host] if pool[host] >= 0 else host] += amount
-        totals = self._work.hosts.totals.get(name)
-        return column if totals is None else np.minimum(column, np.maximum(totals, column * 0))
+        return np.minimum(column, self._most(name, column))
+
+    def _most(self, name: str, column: Column) -> Column:
+        """What there is of a counter when nothing of it is held, as far as that is known."""
+        snapshot, totals = self._work.snapshot, self._work.hosts.totals.get(name)
+        told, seen = snapshot.told.get(name), snapshot.observed.get(name)
+        if told is None:
+            return column if totals is None else np.maximum(totals, 0)
+        there = seen.values * seen.known if seen is not None else column * 0
+        return np.where(told, there, np.maximum(totals, 0) if totals is not None else 0)
 
     def _by_counter(self) -> dict[str, tuple[Column, Column, Column]]:
         """By counter, the number of the ending, the host and the amount, in the order of ends."""
@@ -326,7 +336,8 @@ def _free_at(snapshot: Snapshot, ledger: Ledger, place: Place) -> int:
     return int(ledger.column(name)[host])
 
 
-def _taking(table: HostTable, share: Share) -> Taking | None:
+def _taking(work: Workspace, share: Share) -> Taking | None:
+    table = work.hosts
     host = table.index.get(share.host)
     if host is None:
         return None
@@ -343,7 +354,7 @@ def _taking(table: HostTable, share: Share) -> Taking | None:
     counters = tuple(
         (plain, amount)
         for plain, amount in ((name.split("@")[0], amount) for name, amount in share.counters)
-        if plain in table.totals
+        if plain in table.totals or ("free", plain) in work.ledger.rows
     )
     return Taking(host, counters, tuple(sorted(bits.items())), tuple(ports))
 

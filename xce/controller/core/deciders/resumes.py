@@ -14,6 +14,7 @@ from xce.controller.core.life.draft import Draft
 from xce.controller.core.life.suspending import give_back, hosts_of, suspended
 from xce.controller.core.resources.lending import lent, owed
 from xce.controller.core.resources.pools import free_of, name_of
+from xce.controller.core.resources.reported import total_on
 from xce.model.ids import group_text, job_text
 from xce.model.placing import Share
 from xce.model.records import Planned
@@ -105,5 +106,4 @@ def _free(state: State, host: str, name: str, fallen: int) -> int:
     if not host:
         pool = next((one for one in state.config.pools if name_of(one) == name), None)
         return free_of(state, pool) if pool is not None else 0
-    total = dict(state.hosts[host].facts.counters).get(name, 0)
-    return total - state.index.used.get(host, {}).get(name, 0) + fallen
+    return total_on(state, host, name) - state.index.used.get(host, {}).get(name, 0) + fallen

@@ -13,7 +13,7 @@ from msgspec import structs
 from xce.controller.core import commands as c
 from xce.controller.core.fold.state import State
 from xce.controller.core.life.draft import Draft
-from xce.controller.core.resources.observed import moves, named_columns
+from xce.controller.core.resources.observed import moves, named_columns, taken_columns
 from xce.controller.core.resources.pools import MARK, holders_of, labelled, name_of
 from xce.controller.core.resources.rules import Fault, pool_faults, type_faults
 from xce.controller.core.resources.uses import users_of
@@ -237,13 +237,14 @@ def take_tick(draft: Draft, command: c.TakeTick) -> c.Rejection | Answer:
     columns = named_columns(state)
     pools = {name_of(pool): pool.type for pool in state.config.pools if pool.reported}
     place = {name: i for i, name in enumerate(dict.fromkeys((*columns, *pools.values())))}
-    of_hosts = frozenset(columns)
+    taken = taken_columns(state)
     changes = []
     for sample in command.samples:
-        wanted = {pools[sample.of]} if sample.of in pools else of_hosts
+        own = {pools[sample.of]} if sample.of in pools else None
+        wanted = _looked_at(state, sample.of, columns) if own is None else own
         known = state.observed.get(sample.of)
         told = tuple(pair for pair in sample.values if pair[0] in wanted)
-        moved = moves(known.values if known else (), told, types, exact=sample.of in pools)
+        moved = moves(known.values if known else (), told, types, taken if own is None else own)
         if moved:
             found = tuple((place[name], value) for name, value in moved)
             changes.append(TickOf(of=sample.of, moves=found))
@@ -253,3 +254,10 @@ def take_tick(draft: Draft, command: c.TakeTick) -> c.Rejection | Answer:
         facts = Tick(columns=tuple(place), changes=tuple(changes), dropped=dropped)
         draft.open(facts, [])
     return {"changed": len(changes)}, {}
+
+
+def _looked_at(state: State, host: str, columns: tuple[str, ...]) -> set[str]:
+    """The columns that ticks carry for a host: not what it counts itself, but for the policy."""
+    found, observe = state.hosts.get(host), state.config.observe
+    own = {name for name, _ in found.facts.counters} if found is not None else set()
+    return {name for name in columns if name in observe or name not in own}

@@ -5,12 +5,15 @@ Where all versions still hold, nothing foreign happened there and membership is 
 check; else the hosts, their counters, instances and ports are checked in full.
 """
 
+from collections.abc import Iterator
+
 from xce.controller.core.arrays.elements import found_job
 from xce.controller.core.fold.eligible import is_eligible
 from xce.controller.core.fold.state import State
 from xce.controller.core.queueing.limits import Bucket
 from xce.controller.core.resources.lending import lent
 from xce.controller.core.resources.pools import Pools, free_of, name_of, pools_of
+from xce.controller.core.resources.reported import is_told, total_on
 from xce.model.config import PoolConfig
 from xce.model.ids import job_index, job_number
 from xce.scheduler.plan import Placement
@@ -85,6 +88,8 @@ def still_fits(state: State, placement: Placement, taken: Taken, seen_us: int) -
     pools = state.config.pools
     if pools and not _pools_hold(state, placement, taken):
         return False
+    if not _reports_hold(state, placement, taken, seen_us):
+        return False
     if not state.index.limits.holds(placement, taken.limits):
         return False
     version, bumps = state.index.version, taken.bumps
@@ -108,6 +113,38 @@ def _pools_hold(state: State, placement: Placement, taken: Taken) -> bool:
     )
 
 
+def _reports_hold(state: State, placement: Placement, taken: Taken, seen_us: int) -> bool:
+    """Whether what only reporters know is there still: a tick changes no host's version."""
+    if not any(is_told(state, *at) for at in _places(placement)):
+        return True
+    counters = _asked(placement)[0].items()
+    mine = {at: amount for at, amount in counters if is_told(state, *at)}
+    return _are_free(state, mine, taken, seen_us)
+
+
+def _places(placement: Placement) -> Iterator[tuple[str, str]]:
+    """Hosts and counters that a placement takes of."""
+    for member in placement.members:
+        for share in member.shares:
+            yield from ((share.host, name) for name, _ in share.counters)
+    for claim in placement.claims:
+        yield from ((one.host, one.counter) for one in claim.holdings if one.counter)
+
+
+def _are_free(
+    state: State, counters: dict[tuple[str, str], int], taken: Taken, seen_us: int
+) -> bool:
+    """Whether these amounts are free on their hosts."""
+    short = []
+    for (host, name), amount in counters.items():
+        used = state.index.used.get(host, {}).get(name, 0) + taken.counter(host, name)
+        over = used + amount - total_on(state, host, name)
+        if over > 0:
+            short.append((host, name, over))
+    fallen = lent(state, seen_us) if short else {}
+    return all(over <= fallen.get((host, name), 0) for host, name, over in short)
+
+
 def pooled(pools: Pools, placement: Placement) -> list[tuple[PoolConfig, int]]:
     """What a placement takes of pools, as it names it: by type and host."""
     amounts: dict[str, int] = {}
@@ -128,14 +165,10 @@ def _fits_in_full(state: State, placement: Placement, taken: Taken, seen_us: int
         if found.reconciled_epoch != state.epoch:
             return False
     counters, instances = _asked(placement)
-    fallen = lent(state, seen_us)
-    for (host, name), amount in counters.items():
-        if name in pools_of(state.config.pools, host):
-            continue
-        total = dict(state.hosts[host].facts.counters).get(name, 0)
-        used = state.index.used.get(host, {}).get(name, 0) - fallen.get((host, name), 0)
-        if used + taken.counter(host, name) + amount > total:
-            return False
+    pools = state.config.pools
+    own = {at: amount for at, amount in counters.items() if at[1] not in pools_of(pools, at[0])}
+    if not _are_free(state, own, taken, seen_us):
+        return False
     for key in instances:
         entity = state.instances.get(key)
         if key in state.index.holders or taken.has(key):
