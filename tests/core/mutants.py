@@ -11,8 +11,8 @@ from typing import Any
 
 from tests.core.arrays.mutants import ARRAYS
 from tests.core.depending_mutants import DEPENDING
-from tests.core.sharing_mutants import SHARING
 from tests.core.reported_mutants import REPORTED
+from tests.core.sharing_mutants import SHARING
 from tests.core.silence_mutants import SILENCE
 from tests.core.suspending_mutants import SUSPENDING
 from tests.core.swapped import swapped

@@ -302,6 +302,24 @@ def test_suspended_work_lends_it_where_its_type_says_so(releases: bool) -> None:
         assert world.state.index.used["n1"]["seat"] == 5
 
 
+def test_a_resume_waits_where_less_is_told_than_others_have() -> None:
+    world = site(1)
+    for _ in range(2):
+        world.submit(job(1, "rusage[lic=3]"))
+    told(world, n1=3)
+    world.ask_body(c.Suspend(actor=ANNA, job=1))
+    world.run(SECOND_US)
+    assert world.state.jobs[2].state == "RUNNING"
+    world.ask_body(c.Resume(actor=ANNA, job=1))
+    told(world, n1=1)
+    # 1 is there and 3 are held: 2 less than nothing.
+    assert why(world, "1").text() == "waits to go on: needs 3 lic back on n1, where 0 are free"
+    world.ask_body(c.Kill(actor=ANNA, job=2))
+    told(world, n1=3)
+    world.run(5 * SECOND_US)
+    assert world.state.jobs[1].suspension == "ACTIVE"
+
+
 def test_gangs_get_it_all_or_nothing() -> None:
     world = site(2)
     world.submit_gang(gang(role("a", 3, resreq="rusage[lic=2]")))

@@ -210,7 +210,7 @@ class Ledger:
 
     def _check(self, taking: Taking) -> None:
         for name, amount in taking.counters:
-            if self._free(name, taking.host) < amount:
+            if amount and self._free(name, taking.host) < amount:
                 raise ValueError(f"{name} is over-committed on host {taking.host}")
         for type_, bits in taking.bits:
             if self.mask(type_, taking.host) & bits != bits:

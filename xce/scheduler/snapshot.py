@@ -235,8 +235,7 @@ class HostTable(Struct, frozen=True, gc=False, kw_only=True):
 
     `domains[level][i]` is host i's domain name at a level ("" = unknown); `instances[type][i]`
     maps bit numbers to instances; `totals[counter]` is a column, `lacking[counter]` the hosts that
-    do not have it, where some do not; `cpus[i]` the processors, None where a host does not tell.
-    `levels` is finest first.
+    do not have it; `cpus[i]` the processors, None where a host does not tell. `levels`: finest first.
     `memo` keeps results of pure functions of the table, so that sessions need not repeat them;
     `texts` those of expressions over it, which come from users and are therefore bounded.
     """
@@ -271,11 +270,7 @@ class HostTable(Struct, frozen=True, gc=False, kw_only=True):
             instances={type_: tuple(_by_number(row, type_) for row in rows) for type_ in types},
             ports=tuple(row.facts.ports for row in rows),
             cpus=tuple(cpus_of(row.facts) for row in rows),
-            lacking={
-                name: np.array([name not in one for one in own], dtype=bool)
-                for name in counters
-                if any(name not in one for one in own)
-            },
+            lacking={name: np.array([name not in one for one in own]) for name in counters},
         )
 
     def finer(self) -> tuple[str, ...]:

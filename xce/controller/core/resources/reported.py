@@ -45,7 +45,7 @@ def open_counters(table: HostTable, declared: Declared) -> dict[str, Mask]:
     for name in reservable(declared):
         if name not in table.totals:
             found[name] = np.ones(len(table.names), dtype=bool)
-        elif name in table.lacking:
+        elif table.lacking[name].any():
             found[name] = table.lacking[name]
     return found
 
