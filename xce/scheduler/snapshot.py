@@ -234,8 +234,8 @@ class HostTable(Struct, frozen=True, gc=False, kw_only=True):
     """The static half of all snapshots of one inventory version.
 
     `domains[level][i]` is host i's domain name at a level ("" = unknown); `instances[type][i]`
-    maps bit numbers to instances; `totals[counter]` is a column, `lacking[counter]` the hosts that
-    do not have it; `cpus[i]` the processors, None where a host does not tell. `levels`: finest first.
+    maps bit numbers to instances; `totals[counter]` is a column, `lacking[counter]` the hosts
+    without one; `cpus[i]` the processors, None where a host does not tell; `levels` finest first.
     `memo` keeps results of pure functions of the table, so that sessions need not repeat them;
     `texts` those of expressions over it, which come from users and are therefore bounded.
     """
