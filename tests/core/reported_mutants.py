@@ -15,11 +15,11 @@ from xce.controller.core.resources import decide
 REPORTED: dict[str, tuple[Callable[[], Any], str]] = {
     "a plan is not checked against a later tick": (
         lambda: swapped(recheck, "_reports_hold", lambda *given: True),
-        "reported.a_tick_between_the_look_and_the_commit_makes_stale_what_it_took_away",
+        "reported_races.a_tick_between_the_look_and_the_commit_makes_stale_what_it_took_away",
     ),
     "a resume is not checked against what is told": (
         lambda: swapped(resumes, "total_on", lambda *given: 99),
-        "reported.a_resume_is_stale_when_what_it_lent_is_not_there_any_more",
+        "reported_races.a_resume_is_stale_when_what_it_lent_is_not_there_any_more",
     ),
     "what is reserved is not taken off what is told": (
         lambda: swapped(Columns, "_held_of", lambda self, table, name: np.zeros(1, np.int64)),

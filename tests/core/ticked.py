@@ -2,6 +2,8 @@
 
 import random
 
+from tests.core.lab import Life, lab
+from tests.kit.words import settings
 from tests.kit.world import World
 from xce.controller.core import commands as c
 from xce.model.actor import CONTROLLER
@@ -35,3 +37,17 @@ def some_tick(chance: random.Random, hosts: list[str]) -> c.TakeTick:
     """What some hosts say of it, or no longer say."""
     told = (sample(host, lic=chance.choice((None, 0, 1, 3, 9))) for host in hosts)
     return c.TakeTick(actor=CONTROLLER, samples=tuple(told))
+
+
+def site(count: int = 2, slots: int = 8, *types: TypeConfig, **rest: object) -> World:
+    """Hosts n1.. on which what runs runs for ever, and a type `lic` that a reporter tells."""
+    config = settings(types=(LIC, *types), **rest)
+    world = lab(count, slots=slots, config=config)
+    world.scripts.default = lambda name, attempt: Life(run_us=None)
+    return world
+
+
+def told(world: World, **lics: int | None) -> None:
+    """A tick with what there is of `lic` by host, and a second for it to be acted on."""
+    tick(world, *(sample(host, lic=value) for host, value in lics.items()))
+    world.run(SECOND_US)
