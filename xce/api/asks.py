@@ -218,7 +218,7 @@ def user_name(uid: int) -> str:
     """The user's name, or the number where the machine knows none."""
     try:
         return pwd.getpwuid(uid).pw_name
-    except KeyError:
+    except (KeyError, OverflowError):
         return str(uid)
 
 

@@ -158,7 +158,7 @@ def test_only_its_users_join_and_only_while_it_is_there() -> None:
     assert no.code == "not_allowed"
     none = world.ask(job(reservation="nothing"))
     assert isinstance(none, c.Rejection)
-    assert none.message == "Reservation <nothing>: No such reservation. Job not submitted."
+    assert none.message == "Reservation <nothing>: No such reservation"
 
 
 def test_a_removed_one_is_gone_and_what_joined_is_told() -> None:

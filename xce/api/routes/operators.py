@@ -1,24 +1,28 @@
 """What operators ask of hosts (drain, open, close, lost, remove) and keep in advance; whether they
 may is decided. Everybody may see what is reserved."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from fastapi import APIRouter
-from msgspec import Struct
+from msgspec import Meta, Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
 from xce.api.answers import answer, asked
 from xce.api.asks import actor_of, decoded, request_of, user_name
+from xce.api.bodies import TIME_US_MAX
 from xce.api.ports import Engine
 from xce.api.problem import Problem
 from xce.controller.core.commands import AddReservation, HostEvent, RemoveReservation
 from xce.controller.core.time.reservations import holder_text
+from xce.model.job import TASKS_MAX
+from xce.model.manifest.process import REQUIREMENT_CHARACTERS_MAX
 from xce.model.units import nearest
 from xce.model.waiting.reservation import Reservation
 from xce.scheduler.time.terms import FOREVER_US
 
+UID_MAX, HOSTS_MAX = 1 << 32, 10_000
 EVENTS = ("drain", "open", "close", "lost", "remove")
 
 
@@ -62,12 +66,12 @@ class ReservationBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Body of POST /v1/reservations: hosts whole, or room for `tasks`, for `users` (uids)."""
 
     name: str = ""
-    users: list[int]
-    hosts: list[str] = []
-    tasks: int = 0
-    resreq: str = ""
-    from_us: int
-    until_us: int
+    users: Annotated[list[Annotated[int, Meta(ge=0, lt=UID_MAX)]], Meta(max_length=HOSTS_MAX)]
+    hosts: Annotated[list[str], Meta(max_length=HOSTS_MAX)] = []
+    tasks: Annotated[int, Meta(ge=0, le=TASKS_MAX)] = 0
+    resreq: Annotated[str, Meta(max_length=REQUIREMENT_CHARACTERS_MAX)] = ""
+    from_us: Annotated[int, Meta(ge=0, le=TIME_US_MAX)]
+    until_us: Annotated[int, Meta(ge=0, le=TIME_US_MAX)]
 
 
 _BODY = msgspec.json.Decoder(ReservationBody)

@@ -38,10 +38,10 @@ def may_join(state: State, name: str, uid: int) -> c.Rejection | None:
     if not name:
         return None
     if found is None:
-        message = f"Reservation <{name}>: No such reservation. Job not submitted."
+        message = f"Reservation <{name}>: No such reservation"
         return c.Rejection(code="invalid", message=message, field="reservation")
     if uid not in found.users:
-        message = f"Reservation <{name}>: User permission denied. Job not submitted."
+        message = f"Reservation <{name}>: User permission denied"
         return c.Rejection(code="not_allowed", message=message, field="reservation")
     return None
 
