@@ -31,7 +31,7 @@ def job_lines(told: dict[str, Any]) -> list[str]:
         ),
         (
             f"{say.exactly(told['submit_us'])}: Submitted, CWD <{told['cwd']}>, "
-            f"Output File <{told['stdout']}>, {told['tasks']} Task(s)"
+            f"Output File <{told['stdout']}>, {tasks_text(told)} Task(s)"
         ),
     ]
     if told.get("application"):
@@ -62,6 +62,14 @@ def job_lines(told: dict[str, Any]) -> list[str]:
     why = waiting_lines(told, told.get("reason"), told.get("expected"))
     title = " SUSPENDING REASONS:" if told.get("suspended_since_us") else " PENDING REASONS:"
     return [*lines, title, *why] if why else lines
+
+
+def tasks_text(told: dict[str, Any]) -> str:
+    """`4`, `from 2 to 8`, or `6 (of 2 to 8)` once it was granted that many."""
+    if not told.get("tasks_max"):
+        return str(told["tasks"])
+    asked = f"{told['tasks_least']} to {told['tasks_max']}"
+    return f"{told['tasks']} (of {asked})" if told["hosts"] else f"from {asked}"
 
 
 def suspended_text(told: dict[str, Any]) -> str:
@@ -142,9 +150,13 @@ def condition_lines(told: dict[str, Any]) -> list[str]:
 
 
 def waiting_lines(
-    told: dict[str, Any], reason: dict[str, Any] | None, expected: dict[str, Any] | None = None
+    told: dict[str, Any],
+    reason: dict[str, Any] | None,
+    expected: dict[str, Any] | None = None,
+    position: dict[str, Any] | None = None,
 ) -> list[str]:
-    """Why a job or a gang waits, and when it is expected to begin, as far as it is known."""
+    """Why a job or a gang waits, where it stands, and when it is expected to begin, as far as
+    that is known."""
     if told["state"] == "HELD":
         return [f"  {HELD}"]
     if reason is None:
@@ -152,6 +164,11 @@ def waiting_lines(
     lines = [f"  {reason['text']}"]
     if reason["hosts_text"]:
         lines.append(f"  hosts: {reason['hosts_text']}")
+    if told.get("tasks_max"):
+        lines.append(f"  takes {tasks_text(told)} tasks: it starts with as many as fit")
+    if position:
+        whose = " of its share" if position["account"] else ""
+        lines.append(f"  in the order: {position['ahead']} before it, {position['of']} wait{whose}")
     return lines + ([f"  {expected_line(expected)}"] if expected else [])
 
 

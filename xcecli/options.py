@@ -4,9 +4,9 @@
 options and help from them. Whatever the fast parser takes, click takes with the same meaning;
 whatever it does not understand it leaves to click, so that refusals and help have one voice.
 
-Kinds: `text` and `int` take a value, `list` takes one and may be repeated, `flag` takes none;
-`apart` is a text that is a word of its own. `bsub` takes a value that `line/bsub.py` judges, as
-it does all options of bsub that are not here.
+Kinds: `text`, `int` and `count` (`4`, `4,16`) take a value, `list` takes one and may be repeated,
+`flag` takes none; `apart` is a text that is a word of its own. `bsub` takes a value that
+`line/bsub.py` judges, as it does all options of bsub that are not here.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ SUBMIT = Command(
     "[COMMAND [ARG]...]",
     (
         Option("-J --name", "name", "text", "NAME", "name of the job [the command]"),
-        Option("-n --tasks", "tasks", "int", "N", "number of tasks; each takes a slot [1]"),
+        Option("-n --tasks", "tasks", "count", "N[,MAX]", "tasks, or the least and the most [1]"),
         Option("-R --resreq", "resreq", "list", "TEXT", "resource requirement; may be repeated"),
         Option("-q --queue", "queue", "text", "QUEUE", "queue [the default queue]"),
         Option("-app --app", "application", "text", "NAME", "application profile [none]"),
@@ -214,6 +214,12 @@ def _keep(option: Option, given: str | None, values: Values) -> bool:
         if not text.isascii() or not text.isdigit() or len(text) > DIGITS_MAX:
             return False
         values[option.field] = int(text)
+    elif option.kind == "count":
+        least, mark, most = (given or "").partition(",")
+        numbers = (least, most) if mark else (least,)
+        if not all(one.isascii() and one.isdigit() and len(one) <= DIGITS_MAX for one in numbers):
+            return False
+        values[option.field] = given if mark else int(least)
     elif option.kind == "list":
         before = values.setdefault(option.field, [])
         if not isinstance(before, list):

@@ -35,9 +35,16 @@ def _number(text: str) -> int:
     return int(text)
 
 
+def _count(text: str) -> int | str:
+    """A number of tasks, or `4,16`."""
+    least, mark, most = text.partition(",")
+    return f"{_number(least)},{_number(most)}" if mark else _number(text)
+
+
 _KINDS: dict[str, dict[str, Any]] = {
     "flag": {"is_flag": True},
     "int": {"type": _number},
+    "count": {"type": _count},
     "list": {"multiple": True},
     "text": {},
     "bsub": {},

@@ -162,6 +162,7 @@ def test_job_explain_and_history(live: Live, xcecli: Cli) -> None:
         "Job <1> is PEND",
         "  needs 8 gpu on one host; best host n1 has 6 free",
         "  hosts: 2 x short of gpu",
+        "  in the order: 0 before it, 1 wait",
     ]
     xcecli("kill", "1")
     lines = xcecli("history", "1")[1].splitlines()

@@ -11,6 +11,7 @@ from typing import Any
 
 from tests.core.arrays.mutants import ARRAYS
 from tests.core.depending_mutants import DEPENDING
+from tests.core.placing_mutants import PLACING
 from tests.core.reported_mutants import REPORTED
 from tests.core.sharing_mutants import SHARING
 from tests.core.silence_mutants import SILENCE
@@ -324,7 +325,7 @@ MUTANTS: dict[str, tuple[Mutant, str]] = {
     ),
 }
 
-MUTANTS |= ARRAYS | SUSPENDING | SILENCE | TIMING | DEPENDING | SHARING | REPORTED
+MUTANTS |= ARRAYS | SUSPENDING | SILENCE | TIMING | DEPENDING | SHARING | REPORTED | PLACING
 
 # One line per coupling: `machine event: relation event | the test that fails without it`.
 _LINES = Path(__file__).with_name("hunters.txt").read_text(encoding="utf-8").splitlines()

@@ -171,7 +171,6 @@ def test_every_option_that_is_not_acted_on_is_named_with_what_it_is() -> None:
     assert [one.message for one in reading.warnings] == [
         "-c (CPU time limit) is kept but not acted on yet",
         "-nnodes (hosts, taken whole) belongs to other systems and is not acted on",
-        "-n: the job gets exactly 2, never up to 4",
     ]
     assert reading.valid
 

@@ -21,8 +21,9 @@ from tests.kit.cluster import (
     table,
 )
 from tests.scheduler.checker import can_be_placed, most_units, violations
+from xce.scheduler.candidates import emptied
 from xce.scheduler.reasons import Cure, PendReason
-from xce.scheduler.session import SessionRun, dry_run, emptied, run_session
+from xce.scheduler.session import SessionRun, dry_run, run_session
 
 QUICK = settings(
     max_examples=120, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]

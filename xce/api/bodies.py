@@ -25,6 +25,7 @@ TIME_US_MAX = 1 << 60
 
 class JobRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Body of POST /v1/jobs. `command` is an argument vector, or `script` a shell script.
+    With `tasks_max` it starts with as many tasks as fit, from `tasks` on.
     `env` is the whole environment of the job; None is an empty one. `after` is a dependency;
     with `end_if_impossible` the job ends when that can never be met."""
 
@@ -34,6 +35,7 @@ class JobRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     queue: str = ""
     priority: int = -1
     tasks: int | None = None
+    tasks_max: int = 0
     resreq: str = ""
     run: str = ONCE
     cwd: str = "/"
@@ -77,6 +79,9 @@ def judge_job(asked: JobRequest) -> None:
     _judge_what(asked)
     if asked.tasks is not None and not 1 <= asked.tasks <= TASKS_MAX:
         raise Problem("invalid", f"tasks: a number from 1 to {TASKS_MAX}", pointer="/tasks")
+    if asked.tasks_max and not (asked.tasks or 0) <= asked.tasks_max <= TASKS_MAX:
+        said = f"tasks_max: a number from tasks to {TASKS_MAX}"
+        raise Problem("invalid", said, pointer="/tasks_max")
     if asked.run not in (ONCE, PER_HOST, PER_TASK):
         raise Problem("invalid", "run: once, host or task", pointer="/run")
     if not -1 <= asked.priority <= PRIORITY_MAX:

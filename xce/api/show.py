@@ -99,6 +99,8 @@ class Shown:
             "kill_reason": job.kill_reason or None,
             "last_failure": job.last_failure or None,
             "not_before_us": job.not_before_us or None,
+            "tasks_least": spec.tasks,
+            "tasks_max": spec.tasks_max or None,
             "stop_after_us": spec.stop_after_us or None,
             "silence": silence(self.state, self.launches(job)),
             "suspension": job.suspension,
@@ -131,7 +133,7 @@ class Shown:
             "state": job.state,
             "stat": self.stat(job),
             "group": group_text(job.group) if job.group else None,
-            "tasks": spec.tasks,
+            "tasks": self.tasks(job, spec),
             "hosts": self.hosts_of(job),
             "submit_us": job.submit_us,
             "started_us": job.started_us or None,
@@ -149,6 +151,11 @@ class Shown:
             {"host": share.host, "tasks": share.tasks, "instances": list(share.instances)}
             for share in granted.shares
         ]
+
+    def tasks(self, job: Job, spec: Spec) -> int:
+        """Its tasks: those it was granted, or those that it asks for, at least."""
+        granted = self.allocation(job) if spec.tasks_max else None
+        return sum(share.tasks for share in granted.shares) if granted is not None else spec.tasks
 
     def allocation(self, job: Job) -> Allocation | None:
         """What the job has now."""

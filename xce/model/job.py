@@ -59,6 +59,7 @@ class Asked(Struct, frozen=True, gc=False, kw_only=True):
 
     resreq: str = ""
     tasks: int = 0
+    tasks_max: int = 0
     run_limit_us: int = 0
     mem_limit_bytes: int = 0
 
@@ -66,7 +67,8 @@ class Asked(Struct, frozen=True, gc=False, kw_only=True):
 class Spec(Struct, frozen=True, gc=False, kw_only=True):
     """Everything about a job that never changes: what to run, where output goes, what it needs.
 
-    `tasks` is the number of tasks of the job; `resreq` the canonical text of what the job, its
+    `tasks` is the number of tasks of the job, the least of them where `tasks_max` is more: it then
+    starts with as many as fit; `resreq` the canonical text of what the job, its
     `application` profile and its queue ask for; `need` its resolved form. `script`, `environment`
     are blob hashes ("" for none). `end_if_impossible`: it ends when its
     dependency can never be met. `job_group` is a path like `/a/b`.
@@ -117,6 +119,7 @@ class Spec(Struct, frozen=True, gc=False, kw_only=True):
     mem_limit_bytes: int = 0
     anew: tuple[str, ...] = ()
     asked: Asked | None = None
+    tasks_max: int = 0
 
 
 class Exit(Struct, frozen=True, gc=False, kw_only=True):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from xce.model.config.limits import is_named
 from xce.model.host import Attribute, Instance
@@ -17,7 +18,17 @@ from xce.model.resources import Direction
 from xce.resreq.parse import parse_select
 from xce.scheduler.attributes import Rows, holding, names_of, rows_of
 from xce.scheduler.ledger import Ledger
-from xce.scheduler.snapshot import USABLE, Ask, Column, HostTable, Mask, Observed, Snapshot
+from xce.scheduler.sharing.limits import allowed_on_hosts
+from xce.scheduler.snapshot import (
+    USABLE,
+    Ask,
+    Column,
+    HostTable,
+    Mask,
+    Observed,
+    Snapshot,
+    free_ranges,
+)  # fmt: skip
 
 Masks = tuple[int, ...]
 TEXTS_MAX = 2000
@@ -208,3 +219,21 @@ def _row(snapshot: Snapshot, host: int) -> dict[str, Attribute]:
             row[f"n{type_}s"] = len(rows[host])
     row.update(table.attributes[host])
     return row
+
+
+def emptied(snapshot: Snapshot) -> Snapshot:
+    """The same hosts as if all could be used and nothing ran on them."""
+    return structs.replace(
+        snapshot,
+        standing=(USABLE,) * len(snapshot.standing),
+        free={
+            **snapshot.hosts.totals,
+            **without_end(snapshot),
+            **allowed_on_hosts(snapshot.host_bounds),
+        },
+        free_masks=snapshot.hosts.all_masks(),
+        free_counts={},
+        free_ports=tuple(free_ranges(ports, ()) for ports in snapshot.hosts.ports),
+        pending=(),
+        resumes=(),
+    )

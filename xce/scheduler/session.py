@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct, structs
 
-from xce.scheduler.candidates import Workspace, without_end
+from xce.scheduler.candidates import Workspace, emptied
 from xce.scheduler.explain import RANK, Case, explain
 from xce.scheduler.fit.demand import SLOTS
 from xce.scheduler.fit.lay import Cell
@@ -34,14 +34,15 @@ from xce.scheduler.place.classes import (
     plans_of,
 )
 from xce.scheduler.place.gang import Search
+from xce.scheduler.place.growth import is_range, largest, of_size, sizes_of
 from xce.scheduler.place.resuming import PREFIX, in_order, take_back
 from xce.scheduler.place.rows import exclusive_ids
 from xce.scheduler.plan import ClassReason, PlacedClaim, PlacedMember, Placement, Plan, Seal
 from xce.scheduler.reasons import Code, Cure, PendReason, reason
 from xce.scheduler.serial.quick import Quick
 from xce.scheduler.serial.shelf import Shelves
-from xce.scheduler.sharing.limits import Limits, allowed_on_hosts, least_of, on_hosts, taken_by
-from xce.scheduler.snapshot import USABLE, Ask, ResumeAsk, SameAsk, Snapshot, free_ranges
+from xce.scheduler.sharing.limits import Limits, least_of, on_hosts, taken_by
+from xce.scheduler.snapshot import Ask, ResumeAsk, SameAsk, Snapshot
 from xce.scheduler.time.backfill import Backfill
 
 SECOND_US = 1_000_000
@@ -82,6 +83,7 @@ class Lane:
         self.quick: Quick | None = None
         self.limits = ask.limits
         self.least: dict[str, int] = {}
+        self.sizes: dict[int, Lane] = {}
 
 
 class SessionRun:
@@ -231,13 +233,31 @@ class SessionRun:
         """The first choice that has a place; else the most hopeful reason."""
         best: PendReason | None = None
         for choice in choices:
-            outcome = self._try_one(lane, ask, choice)
+            try_ = self._try_range if is_range(ask.roles[0]) else self._try_one
+            outcome = try_(lane, ask, choice)
             if isinstance(outcome, Placement):
                 return outcome
             if best is None or RANK[outcome.cure] > RANK[best.cure]:
                 best = outcome
         assert best is not None, "there is always a first alternative"
         return best
+
+    def _try_range(self, lane: Lane, ask: Ask, choice: Choice) -> Placement | PendReason:
+        """As many tasks as fit now; the reason of the least where not even those do."""
+
+        def sized(tasks: int) -> Placement | PendReason:
+            mine = of_size(ask, tasks)
+            return self._try_one(lane.sizes.setdefault(tasks, Lane(mine)), mine, choice)
+
+        def fits(tasks: int) -> bool:
+            with self._work.ledger.trial():
+                found = sized(tasks)
+                for host, _ in found.host_versions if isinstance(found, Placement) else ():
+                    self._versions[self._work.hosts.index[host]] -= 1
+            return isinstance(found, Placement)
+
+        sizes = sizes_of(ask.roles[0], choice[0])
+        return sized(largest(sizes, fits) if fits(sizes[0]) else sizes[0])
 
     def _try_one(self, lane: Lane, ask: Ask, choice: Choice) -> Placement | PendReason:
         compiled = lane.compiled.get(choice)
@@ -374,24 +394,6 @@ def dry_run(snapshot: Snapshot, ask: Ask) -> Placement | PendReason:
     alone = structs.replace(snapshot, pending=(ask,), resumes=(), known={})
     plan = run_session(alone)
     return plan.placements[0] if plan.placements else plan.reasons[0].reason
-
-
-def emptied(snapshot: Snapshot) -> Snapshot:
-    """The same hosts as if all could be used and nothing ran on them."""
-    return structs.replace(
-        snapshot,
-        standing=(USABLE,) * len(snapshot.standing),
-        free={
-            **snapshot.hosts.totals,
-            **without_end(snapshot),
-            **allowed_on_hosts(snapshot.host_bounds),
-        },
-        free_masks=snapshot.hosts.all_masks(),
-        free_counts={},
-        free_ports=tuple(free_ranges(ports, ()) for ports in snapshot.hosts.ports),
-        pending=(),
-        resumes=(),
-    )
 
 
 __all__ = ["Budget", "SessionRun", "dry_run", "run_session"]

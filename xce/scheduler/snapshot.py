@@ -50,7 +50,8 @@ class Observed(Struct, frozen=True, gc=False, kw_only=True):
 
 class RoleAsk(Struct, frozen=True, gc=False, kw_only=True):
     """One role of an ask. `jobs` are the members' keys in rank order; `ready_claim` is the name
-    of the group's or role's claim that this role's `ready` names ("" for none)."""
+    of the group's or role's claim that this role's `ready` names ("" for none). A plain job has
+    from `tasks` to `tasks_max` tasks, as many as fit; 0 is exactly `tasks`."""
 
     name: str = ""
     jobs: tuple[int, ...]
@@ -58,6 +59,7 @@ class RoleAsk(Struct, frozen=True, gc=False, kw_only=True):
     spares: int = 0
     need: Need = Need()
     tasks: int = 1
+    tasks_max: int = 0
     run: str = ONCE
     topology: Topology = Topology()
     claims: tuple[ClaimTemplate, ...] = ()

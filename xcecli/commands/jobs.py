@@ -278,7 +278,7 @@ def explain(values: dict[str, Any], name: str) -> int:
     lines = [f"{word} <{about['id']}> is {about.get('stat') or about['state']}"]
     if about["state"] == "RUNNING" and (about.get("suspended_since_us") or about.get("suspended")):
         lines.append(f"  {suspended_text(about)}")
-    lines += waiting_lines(about, told["reason"], told.get("expected"))
+    lines += waiting_lines(about, told["reason"], told.get("expected"), told.get("position"))
     if about["state"] in _ENDED:
         lines += ended_lines(about)
     lines += [f"  still missing: {line}" for line in told.get("missing", ())]

@@ -58,6 +58,9 @@ def said(values: dict[str, Any]) -> dict[str, Any]:
     body = {field: values[field] for field in _GIVEN if values.get(field) not in (None, "")}
     if texts := values.get("resreq"):
         body["resreq"] = texts[0] if len(texts) == 1 else _joined(texts)
+    if isinstance(tasks := body.get("tasks"), str):
+        least, _, most = tasks.partition(",")
+        body["tasks"], body["tasks_max"] = int(least), int(most)
     return {**body, **moments(values)}
 
 

@@ -14,12 +14,14 @@ if TYPE_CHECKING:
 
 def some_size(chance: random.Random, *, held: bool = True) -> dict[str, Any]:
     """How large a random job is, and perhaps whether it is held."""
-    size = {
+    size: dict[str, Any] = {
         "tasks": chance.choice((1, 1, 2, 4, 6)),
         "resreq": chance.choice(
             ("", "span[hosts=1]", "span[ptile=1]", "rusage[mem=2GB]", "rusage[lic=1]")
         ),
     }
+    # Two tasks are the least of a range: more where there is room.
+    size["tasks_max"] = 6 if size["tasks"] == 2 else 0
     return {**size, "held": chance.random() < 0.1} if held else size
 
 

@@ -172,7 +172,10 @@ def key_of(text: str) -> int:
 
 
 def modification(http: Request, key: int, changes: dict[str, Any], body: bytes) -> ModifyJob:
-    """The command that a change asks for; a Problem where no job could ask for that."""
+    """The command that a change asks for; a Problem where no job could ask for that. A number of
+    tasks alone is exactly that many."""
+    if "tasks" in changes:
+        changes = {"tasks_max": None, **changes}
     said = {name: value for name, value in changes.items() if value is not None}
     if "[" in said.get("name", ""):
         raise Problem("invalid", "the indices of an array cannot be changed", pointer="/name")

@@ -49,7 +49,7 @@ def _counts(state: State) -> dict[str, dict[str, int]]:
 
     for job in state.jobs.values():
         if job.state not in ENDED_JOB:
-            add(job.queue, shown.stat(job), state.specs[job.spec].tasks)
+            add(job.queue, shown.stat(job), shown.tasks(job, state.specs[job.spec]))
     for array in state.arrays.values():
         tasks = state.specs[array.spec].tasks
         for letter, stat in ((PENDING, "PEND"), (HELD, "PSUSP")):

@@ -12,8 +12,9 @@ from xce.controller.core.fold.apply import apply
 from xce.controller.core.fold.state import State
 from xce.controller.core.view import Viewer
 from xce.model.ids import job_key, parse_group, parse_job
+from xce.scheduler.candidates import emptied
 from xce.scheduler.reasons import Cure
-from xce.scheduler.session import emptied, run_session
+from xce.scheduler.session import run_session
 from xce.scheduler.snapshot import Ask, Snapshot
 
 END_OF_TIME_US = 1 << 62

@@ -317,8 +317,8 @@ class Viewer:
     def _plain(self, job: Job, class_key: str) -> Ask:
         spec = self._state.specs[job.spec]
         role = RoleAsk(
-            jobs=(job.key,), need=spec.need, tasks=spec.tasks, run=spec.run,
-            topology=spec.topology, claims=spec.claims,
+            jobs=(job.key,), need=spec.need, tasks=spec.tasks, tasks_max=spec.tasks_max,
+            run=spec.run, topology=spec.topology, claims=spec.claims,
         )  # fmt: skip
         place = self._state.index.ordering.of_job(job)
         return Ask(

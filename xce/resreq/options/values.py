@@ -118,9 +118,7 @@ def _count(value: str, option: Option) -> Judged:
         return Judged(means=str(least))
     if not least < most <= TASKS_MAX:
         raise _refused(f"the most, {most}, is not between {least} and {TASKS_MAX}", value)
-    return Judged(
-        means=f"{least},{most}", lacks=f"the job gets exactly {least}, never up to {most}"
-    )
+    return Judged(means=f"{least},{most}")
 
 
 def _number(value: str, option: Option) -> Judged:
@@ -267,7 +265,7 @@ def taken_as(option: Option, value: str, means: str) -> object:
         case Value.FLAG:
             return not option.turns_off
         case Value.COUNT:
-            return int(means.partition(",")[0] or 1)
+            return means if "," in means else int(means or 1)
         case Value.SIZE:
             return parse_size(value.removesuffix("!")) if means else 0
         case Value.LIMIT:

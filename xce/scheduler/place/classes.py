@@ -88,7 +88,7 @@ def compile_ask(
         return Compiled(terms=terms)
     need, hosts = terms[0].need, terms[0].allowed
     serial, role = SerialRow(work, need, hosts), ask.roles[0]
-    bare = not (ask.group or role.name or role.need.others or role.need.terms)
+    bare = not (ask.group or role.name or role.need.others or role.need.terms or role.tasks_max)
     quick = quick_way(work, shelves, need, serial, hosts) if bare and shelves else None
     return Compiled(terms=terms, serial=serial, quick=quick)
 

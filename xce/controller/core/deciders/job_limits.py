@@ -25,6 +25,7 @@ def limited(config: Config, spec: Spec, queue: QueueConfig) -> Spec | Rejection:
     asked = Asked(
         resreq=spec.resreq,
         tasks=spec.tasks,
+        tasks_max=spec.tasks_max,
         run_limit_us=spec.run_limit_us,
         mem_limit_bytes=spec.mem_limit_bytes,
     )
@@ -38,8 +39,8 @@ def asked_of(spec: Spec) -> Spec:
     if asked is None:
         return spec
     return structs.replace(
-        spec, resreq=asked.resreq, tasks=asked.tasks, run_limit_us=asked.run_limit_us,
-        mem_limit_bytes=asked.mem_limit_bytes, asked=None,
+        spec, resreq=asked.resreq, tasks=asked.tasks, tasks_max=asked.tasks_max,
+        run_limit_us=asked.run_limit_us, mem_limit_bytes=asked.mem_limit_bytes, asked=None,
     )  # fmt: skip
 
 
@@ -56,16 +57,21 @@ def _beyond(spec: Spec, places: Places) -> Rejection | None:
     return None
 
 
-def wrong_size(config: Config, spec: Spec, queue: QueueConfig) -> Rejection | None:
-    """A number of tasks that the profile or the queue does not take, or None."""
+def sized(config: Config, spec: Spec, queue: QueueConfig) -> Spec | Rejection:
+    """The spec with the numbers of tasks that the profile and the queue take, of those that it may
+    have; or why they take none of them."""
     own = config.application(spec.application)
+    least, most = spec.tasks, max(spec.tasks, spec.tasks_max)
     for place in (own, queue) if own is not None else (queue,):
         few, many = place.tasks_min, place.tasks_max
-        if few and spec.tasks < few:
-            return _wrong_tasks("few", f"{spec.tasks}, and {_named(place)} takes {few} or more")
-        if many and spec.tasks > many:
-            return _wrong_tasks("many", f"{spec.tasks}, and {_named(place)} takes {many} at most")
-    return None
+        if few and most < few:
+            return _wrong_tasks("few", f"{most}, and {_named(place)} takes {few} or more")
+        if many and least > many:
+            return _wrong_tasks("many", f"{least}, and {_named(place)} takes {many} at most")
+        least, most = max(least, few), min(most, many or most)
+    if least > most:
+        return _wrong_tasks("few", f"{most}, and {_named(queue)} and its profile take no such job")
+    return structs.replace(spec, tasks=least, tasks_max=most if most > least else 0)
 
 
 def _wrong_tasks(how: str, said: str) -> Rejection:

@@ -5,7 +5,7 @@ from functools import lru_cache
 from msgspec import structs
 
 from xce.controller.core.commands import Rejection
-from xce.controller.core.deciders.job_limits import limited, wrong_size
+from xce.controller.core.deciders.job_limits import limited, sized
 from xce.model.config import ApplicationConfig, Config, QueueConfig, TypeConfig
 from xce.model.job import TASKS_MAX, Spec
 from xce.model.need import Need
@@ -30,6 +30,13 @@ def resolve_spec(config: Config, spec: Spec, queue: QueueConfig) -> Spec | Rejec
             message=f"-n {spec.tasks}: the number of tasks must be from 1 to {TASKS_MAX}",
             field="tasks",
         )
+    if spec.tasks_max and not 0 < spec.tasks <= spec.tasks_max <= TASKS_MAX:
+        return Rejection(
+            code="invalid",
+            message=f"-n {spec.tasks},{spec.tasks_max}: the most is not from the least to "
+            f"{TASKS_MAX}",
+            field="tasks_max",
+        )
     application = _application(config, spec.application)
     if isinstance(application, Rejection):
         return application
@@ -46,8 +53,14 @@ def resolve_spec(config: Config, spec: Spec, queue: QueueConfig) -> Spec | Rejec
     tasks = _tasks(within.tasks, need)
     if isinstance(tasks, Rejection):
         return tasks
-    made = structs.replace(within, resreq=resreq, need=need, tasks=tasks)
-    return wrong_size(config, made, queue) or made
+    made = sized(config, structs.replace(within, resreq=resreq, need=need, tasks=tasks), queue)
+    if isinstance(made, Rejection):
+        return made
+    for count in (made.tasks, made.tasks_max or made.tasks):
+        tasks = _tasks(count, need)
+        if isinstance(tasks, Rejection):
+            return tasks
+    return made
 
 
 def _application(config: Config, name: str) -> ApplicationConfig | Rejection:
