@@ -28,23 +28,27 @@ class Step(Struct, frozen=True, gc=False, kw_only=True):
     timers: tuple[str, ...] = ()
 
 
-def decide_all(state: State, commands: Sequence[Command], now_us: int) -> Step:
+def decide_all(
+    state: State, commands: Sequence[Command], now_us: int, *, timers: bool = True
+) -> Step:
     """Decide and apply every command, overdue timers first. The state moves; nothing is durable
     yet, so nobody may look at it before the records are committed.
 
     At a takeover timers wait for the next step: they are to be judged by the new leader, behind
-    its first record, so that a deadline that passed without a leader is known as one.
+    its first record, so that a deadline that passed without a leader is known as one. Without
+    `timers` they wait, too: whoever asks so has an order of its own for one instant.
     """
-    leading = any(isinstance(command, StartLeading) for command in commands)
-    timers = [
+    if any(isinstance(command, StartLeading) for command in commands):
+        timers = False
+    fired = [
         TimerDue(actor=CONTROLLER, what=what, key=key)
-        for _, what, key in ([] if leading else state.index.timers.due(now_us))
+        for _, what, key in (state.index.timers.due(now_us) if timers else ())
     ]
     records: list[Record] = []
     blobs: dict[str, bytes] = {}
     answers: list[Answer] = []
     answered: dict[tuple[int, str], tuple[str, Outcome]] = {}
-    for command in (*timers, *commands):
+    for command in (*fired, *commands):
         answer = decide_and_apply(state, _seen_here(command, answered), now_us)
         answers.append(answer)
         if isinstance(answer, Outcome):
@@ -56,8 +60,8 @@ def decide_all(state: State, commands: Sequence[Command], now_us: int) -> Step:
     return Step(
         records=tuple(records),
         blobs=blobs,
-        answers=tuple(answers[len(timers) :]),
-        timers=tuple(timer.what for timer in timers),
+        answers=tuple(answers[len(fired) :]),
+        timers=tuple(timer.what for timer in fired),
     )
 
 

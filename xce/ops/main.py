@@ -65,6 +65,7 @@ class Late(click.Group):
         "config": "xce.ops.config.command:config",
         "host": "xce.ops.hosts:host",
         "queue": "xce.ops.hosts:queue",
+        "sim": "xce.ops.sim.command:sim",
     }
 
     def list_commands(self, ctx: click.Context) -> list[str]:

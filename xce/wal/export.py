@@ -61,19 +61,39 @@ def export_lines(log: LogAudit, upto_lsn: int | None = None) -> Iterator[bytes]:
     floor_hash = (log.hash_at(floor) or GENESIS).hex()
     yield _line(_Header(format=FORMAT, floor=floor, floor_hash=floor_hash, last_lsn=last))
     for name, body in log.every_blob():
-        yield _line(_Blob(name=name, base64=body))
+        yield blob_line(name, body)
     for row in log.rows(floor + 1, last):
-        fields = {name: getattr(row, name) for name in ("lsn", "epoch", "at_us", "kind", "v")}
-        yield _line(
-            _Record(
-                **fields,
-                cause=row.cause,
-                actor=row.actor,
-                entities=Raw(row.entities.encode()),
-                body=Raw(row.body),
-                hash=row.hash.hex(),
-            )
+        yield record_line(row)
+
+
+HEADER_CHARACTERS = 160
+
+
+def header_line(last_lsn: int) -> bytes:
+    """The first line of a log from its first record on, padded, so that it can be written again
+    once it is known how long the log became."""
+    header = _Header(format=FORMAT, floor=0, floor_hash=GENESIS.hex(), last_lsn=last_lsn)
+    return json.encode(header).ljust(HEADER_CHARACTERS) + b"\n"
+
+
+def blob_line(name: str, body: bytes) -> bytes:
+    """The line of a text that records name."""
+    return _line(_Blob(name=name, base64=body))
+
+
+def record_line(row: Row) -> bytes:
+    """The line of a record."""
+    fields = {name: getattr(row, name) for name in ("lsn", "epoch", "at_us", "kind", "v")}
+    return _line(
+        _Record(
+            **fields,
+            cause=row.cause,
+            actor=row.actor,
+            entities=Raw(row.entities.encode()),
+            body=Raw(row.body),
+            hash=row.hash.hex(),
         )
+    )
 
 
 def export(log: LogAudit, out: BinaryIO) -> int:

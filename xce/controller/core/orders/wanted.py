@@ -43,12 +43,12 @@ def order_of_launch(state: State, number: int) -> LaunchOrder:
         stop_reason=launch.stop_reason,
         signals=launch.signals,
         run_limit_us=spec.run_limit_us if spec is not None else -1,
-        terminate_us=_over_us(state, launch, spec) if spec is not None else -1,
+        terminate_us=over_us(state, launch, spec) if spec is not None else -1,
         freeze=_freeze(state, launch, target),
     )
 
 
-def _over_us(state: State, launch: Launch, spec: Spec) -> int:
+def over_us(state: State, launch: Launch, spec: Spec) -> int:
     """The moment at which the host ends it: its termination time, or sooner where its place is
     reserved from then on; 0 is never."""
     must_end_us = state.starts[launch.start].must_end_us
@@ -150,7 +150,7 @@ def task_of(state: State, launch: Launch) -> Task:
         anew=spec.anew,
         stop_signal=setting(state, job, "terminate_signal", ""),
         run_limit_us=spec.run_limit_us,
-        terminate_us=_over_us(state, launch, spec),
+        terminate_us=over_us(state, launch, spec),
         ready_port=_ready_port(state, launch, job),
         kill_grace_us=start.kill_grace_us or state.config.kill_grace_us,
         lease_us=start.stop_after_us,

@@ -1,0 +1,1 @@
+"""`xce sim`: the command line of the simulator."""

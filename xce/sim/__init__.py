@@ -1,0 +1,1 @@
+"""The simulator: the controller's own step, scheduler, barrier and tables on a virtual clock."""
