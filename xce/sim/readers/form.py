@@ -133,10 +133,6 @@ def text_of(path: Path) -> tuple[str, str]:
 def whole(word: str, what: str) -> int:
     """A number that may have a fraction, as some logs write them; the fraction is dropped."""
     try:
-        return int(word)
-    except ValueError:
-        pass
-    try:
-        return int(float(word))
+        return int(word) if word.lstrip("-").isdecimal() else int(float(word))
     except (ValueError, OverflowError):
         raise Unread(f"{what}: expected a number, found {word!r}") from None
