@@ -133,7 +133,7 @@ class Backfill:
         if joined is None:
             return
         book, ledger = self.book, self._work.ledger
-        kept = book.kept(book.now_us, joined.end_us, joined.number)
+        kept = book.kept_now(joined.end_us, joined.number)
         mine = {taking.host: taking for taking in book.takings[joined.number]}
         for host in range(len(self._work.hosts.names)):
             taking = mine.get(host)
@@ -172,7 +172,7 @@ class Backfill:
             return
         self._lift()
         if numbers:
-            self._put_aside(self.book.kept(now_us, until_us, skip))
+            self._put_aside(self.book.kept_now(until_us, skip))
         self._key = key
 
     def _put_aside(self, kept: Kept) -> None:
@@ -331,7 +331,7 @@ class Backfill:
         self.book.release(skip)
         for one in way.victims:
             del self._victims[one.group, one.job]
-            self.book.will_end(at_us, one.who, self.book.takings_of(one.shares))
+            self.book.gives_way(at_us, one.who, self.book.takings_of(one.shares))
         group, job = _holder(ask)
         hold = Hold(
             number=-1 - len(self.reserves) - len(self.evictions), kind=PREEMPT, group=group,

@@ -14,14 +14,14 @@ from msgspec import Struct, structs
 
 from xce.model.placing import Share
 from xce.scheduler.candidates import Workspace
-from xce.scheduler.fit.processors import CPU
 from xce.scheduler.ledger import Ledger, Taking
-from xce.scheduler.snapshot import Column, HostTable, Ranges, Snapshot
+from xce.scheduler.snapshot import Column, Ranges, Snapshot
+from xce.scheduler.time.due import Takings, cut
+from xce.scheduler.time.takings import taking_of
 from xce.scheduler.time.terms import FOREVER_US, JITTER_US, Hold
 
 Place = tuple[str, int]
 Places = dict[Place, int]
-PORT = "port"
 
 
 class End(Struct, frozen=True, gc=False, order=True):
@@ -55,6 +55,8 @@ class Book:
         self._freed: dict[Place, list[tuple[int, int]]] | None = None
         self._columns: dict[str, tuple[Column, Column, Column]] = {}
         self._by_name: list[tuple[End, Taking]] | None = None
+        self._by_who: dict[str, list[End]] | None = None
+        self._due: tuple[int, Takings] = (-1, {})
 
     # -- what ends -----------------------------------------------------------------------------
     @property
@@ -74,10 +76,27 @@ class Book:
         if at_us >= FOREVER_US:
             return
         insort(self.ends, End(at_us, len(self.ends), who, tuple(takings)))
-        self._columns, self._by_name = {}, None
+        self._columns, self._by_name, self._by_who = {}, None, None
         if self._freed is not None:
             for place, amount in self._amounts(takings):
                 insort(self._freed.setdefault(place, []), (at_us, amount))
+
+    def gives_way(self, at_us: int, who: str, takings: Sequence[Taking]) -> None:
+        """Something ends then at the latest: what ends later, or by itself, ends but once."""
+        known = self._ends_of([who])
+        if known and all(end.at_us <= at_us for end in known):
+            return
+        self._ends = [end for end in self.ends if end.who != who]
+        self._freed = None
+        self.will_end(at_us, who, takings)
+
+    def _ends_of(self, names: Iterable[str]) -> list[End]:
+        """What is known of the endings of some work."""
+        if self._by_who is None:
+            self._by_who = {}
+            for end in self.ends:
+                self._by_who.setdefault(end.who, []).append(end)
+        return [end for who in names for end in self._by_who.get(who, ())]
 
     def freed(self, place: Place, after_us: int, until_us: int) -> int:
         """What ends on a place behind one moment and not behind another."""
@@ -104,7 +123,7 @@ class Book:
 
     def takings_of(self, shares: Iterable[Share]) -> tuple[Taking, ...]:
         """Shares as the ledger counts them; hosts and instances that are gone are left out."""
-        found = (_taking(self._work, share) for share in shares)
+        found = (taking_of(self._work, share) for share in shares)
         return tuple(one for one in found if one is not None)
 
     # -- what is reserved ----------------------------------------------------------------------
@@ -129,25 +148,47 @@ class Book:
         ]
         return sorted(found, key=lambda hold: (hold.from_us, hold.number))
 
-    def kept(self, from_us: int, until_us: int, skip: int = 0) -> Kept:
-        """What a use of that time must leave alone of what is free when it begins."""
+    def kept_now(self, until_us: int, skip: int = 0) -> Kept:
+        """What a use from now on must leave alone, also where more is due than there is. Nothing
+        of the ledger may be set aside."""
+        if self._due[0] != self.revision:
+            ledger = self._work.ledger
+            self._due = (self.revision, cut(ledger, self.holds, self.takings, self.now_us))
+        return self.kept(self.now_us, until_us, skip, of=self._due[1])
+
+    def kept(
+        self,
+        from_us: int,
+        until_us: int,
+        skip: int = 0,
+        *,
+        of: Takings | None = None,
+        gone: Sequence[str] = (),
+    ) -> Kept:
+        """What a use of that time must leave alone of what is free when it begins; the ends of
+        those who are `gone` make nothing freer."""
+        known = self.takings if of is None else of
         holds = self.in_way(from_us, until_us, skip)
+        late = [
+            (end.at_us, *one) for end in self._ends_of(gone) for one in self._amounts(end.takings)
+        ]
         touching: dict[Place, list[tuple[int, int, int]]] = {}
         kept = Kept({}, {}, {})
         for hold in holds:
             begin = max(hold.from_us, from_us)
-            for taking in self.takings[hold.number]:
+            for taking in known[hold.number]:
                 for type_, bits in taking.bits:
                     at = (type_, taking.host)
                     kept.bits[at] = kept.bits.get(at, 0) | bits
                 if taking.ports:
                     kept.ports.setdefault(taking.host, set()).update(taking.ports)
-            for place, amount in self._amounts(self.takings[hold.number]):
+            for place, amount in self._amounts(known[hold.number]):
                 touching.setdefault(place, []).append((begin, hold.end_us, amount))
         for place, uses in touching.items():
             most = max(
                 sum(n for low, high, n in uses if low <= at < high)
                 - self.freed(place, from_us, at + JITTER_US)
+                + sum(n for end, of_, n in late if of_ == place and from_us < end <= at + JITTER_US)
                 for at, _, _ in uses
             )
             if most > 0:
@@ -223,13 +264,14 @@ class Book:
         *,
         alone: bool = False,
         without: Sequence[Taking] = (),
+        gone: Sequence[str] = (),
     ) -> Snapshot:
         """The snapshot at a later moment, for a use until `until_us`: all that ends is free, and
-        so is what gives way (`without`); what is reserved is left alone (unless `alone`). Nothing
-        of the ledger may be set aside."""
+        so is what those give up (`without`) who give way (`gone`); what is reserved is left alone
+        (unless `alone`). Nothing of the ledger may be set aside."""
         ledger, base = self._work.ledger, self._work.snapshot
         count = bisect_left(self.ends, at_us + 1, key=lambda end: end.at_us)
-        kept = Kept({}, {}, {}) if alone else self.kept(at_us, until_us, skip)
+        kept = Kept({}, {}, {}) if alone else self.kept(at_us, until_us, skip, gone=gone)
         free = {name: self._column(name, count) for name in base.free}
         for (name, where), amount in self._amounts(without):
             free[name][_rows_of(base, name, where)] += amount
@@ -334,38 +376,3 @@ def _free_at(snapshot: Snapshot, ledger: Ledger, place: Place) -> int:
     name, where = place
     host = where if where >= 0 else _first_of(snapshot, name, where)
     return int(ledger.column(name)[host])
-
-
-def _taking(work: Workspace, share: Share) -> Taking | None:
-    table = work.hosts
-    host = table.index.get(share.host)
-    if host is None:
-        return None
-    bits: dict[str, int] = {}
-    ports = []
-    for key in share.instances:
-        _, type_, name = key.split("/", 2)
-        if type_ == PORT:
-            ports.append(int(name))
-            continue
-        number = int(name) if type_ == CPU else _numbers(table, host).get(key)
-        if number is not None:
-            bits[type_] = bits.get(type_, 0) | 1 << number
-    counters = tuple(
-        (plain, amount)
-        for plain, amount in ((name.split("@")[0], amount) for name, amount in share.counters)
-        if plain in table.totals or ("free", plain) in work.ledger.rows
-    )
-    return Taking(host, counters, tuple(sorted(bits.items())), tuple(ports))
-
-
-def _numbers(table: HostTable, host: int) -> dict[str, int]:
-    """The bit of each instance of a host, by its key."""
-    memo: dict[int, dict[str, int]] = table.memo.setdefault("numbers", {})
-    if host not in memo:
-        memo[host] = {
-            one.key: number
-            for rows in table.instances.values()
-            for number, one in rows[host].items()
-        }
-    return memo[host]

@@ -75,7 +75,8 @@ class Preemption:
             takings.extend(self._book.takings_of(one.shares))
         until_us = Starts.until_us(ask, at_us)
         now_us = self._book.now_us
-        snapshot = self._book.later(now_us, until_us, skip, without=takings)
+        gone = [one.who for one in victims]
+        snapshot = self._book.later(now_us, until_us, skip, without=takings, gone=gone)
         found = attempt(Workspace(snapshot), ask, now_us)
         self.steps += 1 + (found.steps if found is not None else 0)
         return found
