@@ -92,6 +92,7 @@ SUBMIT = Command(
         Option("-G --user-group", "user_group", "text", "GROUP", "user group that is charged"),
         Option("-Jd --description", "description", "text", "TEXT", "what it is, for people"),
         Option("--stop-after", "stop_after", "text", "TIME", "stop it when its host is cut off"),
+        Option("--claim", "claims", "list", "NAME=CLAIM", "a claim to use; may be repeated"),
         Option("--env", "env", "text", "LIST", "all, none, or a list: all,~SECRET,MODE=fast"),
         Option("--cwd", "cwd", "text", "DIR", "directory of the job [this one]"),
         Option("--script", "script", "text", "FILE", "run this script and heed its #BSUB lines"),

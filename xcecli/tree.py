@@ -14,7 +14,8 @@ import click
 from xcecli import __version__, doing, say
 from xcecli.commands.changes import bottom, modify, requeue, switch, top
 from xcecli.commands.checks import array, dependency, resreq, script
-from xcecli.commands.cluster import applications, claim, hosts, instances
+from xcecli.commands.claims import claim
+from xcecli.commands.cluster import applications, hosts, instances
 from xcecli.commands.groups import group
 from xcecli.commands.job_groups import jobgroup
 from xcecli.commands.jobs import explain, history, job, logs, resume, suspend, wait

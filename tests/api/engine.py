@@ -120,6 +120,13 @@ class MemoryEngine:
     async def settled(self) -> None:
         await asyncio.sleep(0)
 
+    @property
+    def now_us(self) -> int:
+        return self.state.at_us
+
+    async def confirmed(self) -> None:
+        await self.settled()
+
     async def changed(self, after_lsn: int, timeout_s: float) -> int:
         with contextlib.suppress(TimeoutError):
             async with self._grown:

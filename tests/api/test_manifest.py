@@ -134,8 +134,6 @@ LATER = [
     ({**PLAIN, "degraded": {"grace": "5m"}}, "degraded", "repair"),
     ({**PLAIN, "success_policy": "any"}, "success_policy", "only success_policy: all"),
     ({**PLAIN, "success_policy": {"roles": ["w"]}}, "success_policy", "only success_policy: all"),
-    ({**PLAIN, "claims": [{"name": "d", "use": "c7"}]}, "claims[0].use", "standalone claims"),
-    (with_role(claims=[{"name": "d", "use": "c7"}]), "roles[0].claims[0].use", "standalone claims"),
     (with_role(spares=1), "roles[0].spares", "spares"),
     (with_role(ready={"probe": ["a"]}), "roles[0].ready.probe", "readiness by a probe"),
     (with_role(ready={"line": "up"}), "roles[0].ready.line", "readiness by a line"),

@@ -57,6 +57,12 @@ LINES = {
     "jobgroup remove": ["/a"],
     "claim list": [],
     "claim show": ["c1"],
+    "claim create": ["data", "--type", "gpu"],
+    "claim wait": ["c1"],
+    "claim renew": ["c1", "--until", "2h"],
+    "claim verify": ["c1"],
+    "claim release": ["c1"],
+    "claim delete": ["c1"],
     "resources list": [],
     "resources show": ["mem"],
     "resources add": ["seats"],
@@ -72,7 +78,17 @@ LINES = {
     "script check": ["job.sh"],
 }
 """The words after each command."""
-ALONE = {"claim show": 4, "reservations add": 5, "reservations remove": 4}
+ALONE = {
+    "claim show": 4,
+    "claim create": 1,
+    "claim wait": 4,
+    "claim renew": 4,
+    "claim verify": 1,
+    "claim release": 4,
+    "claim delete": 4,
+    "reservations add": 5,
+    "reservations remove": 4,
+}
 """What cannot succeed here: nothing makes a claim without a session, no host is up."""
 
 

@@ -162,6 +162,7 @@ class Ledger:
         mine = set(_devices(here))
         for number, other in there.items():
             both = mine & set(_devices(other)) - self._lent(number)
+            both -= self._used_together(number, here.number)
             assert not both, f"{both} of {host}: launch {number} and {here.number} have it"
         there[here.number] = here
         used = sum(one.task.mem_bytes for one in there.values() if one.task)
@@ -174,6 +175,16 @@ class Ledger:
         granted = state.allocations.get(found.allocation) if found is not None else None
         shares = granted.lent if granted is not None else ()
         return {key.rpartition("/")[2] for share in shares for key in share.instances}
+
+    def _used_together(self, first: int, second: int) -> set[str]:
+        """Instances, by name, that a standalone claim holds which both launches use."""
+        state = self._world.state
+        launches = (state.launches.get(one) for one in (first, second))
+        granted = [state.allocations.get(one.allocation) for one in launches if one is not None]
+        uses = [set(one.uses) for one in granted if one is not None]
+        both = uses[0] & uses[1] if len(uses) == 2 else set()
+        held = (state.claims[number].holdings for number in both)
+        return {one.instance.rpartition("/")[2] for some in held for one in some if one.instance}
 
     def vacate(self, host: str, here: LaunchHere) -> None:
         """Nothing of it is left on the host."""

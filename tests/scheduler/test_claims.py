@@ -143,14 +143,12 @@ def test_a_resreq_for_a_provisioned_type_makes_a_nameless_member_claim():
     assert plan.placements[0].members[0].shares[0].counters == (("slots", 2),)
 
 
-def test_standalone_claims_segments_and_spares_are_refused_in_words():
-    uses = gang(1, role("w", [1]), claims=[ClaimTemplate(name="data", use="c7")])
+def test_segments_without_a_level_and_spares_are_refused_in_words():
     segments = gang(2, role("w", [2]))
     segments = structs.replace(segments, topology=structs.replace(segments.topology, segment=4))
     spare = gang(3, structs.replace(role("w", [3]), spares=1))
-    plan = run_session(idle_snapshot(dgx(), [uses, segments, spare]))
+    plan = run_session(idle_snapshot(dgx(), [segments, spare]))
     assert [entry.reason.text() for entry in plan.reasons] == [
-        "can never be placed by this version: the standalone claim c7",
         "can never be placed by this version: topology.segment without a level",
         "can never be placed by this version: spares",
     ]

@@ -16,6 +16,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from xce import __version__
+from xce.api.claims.routes import ClaimRoutes
 from xce.api.gate import Doors, Gate
 from xce.api.ports import Engine
 from xce.api.problem import Problem, broken
@@ -53,6 +54,7 @@ def make_app(engine: Engine, doors: Doors) -> ASGIApp:
         JobGroupRoutes(engine).router(),
         ReservationRoutes(engine).router(),
         ClusterRoutes(engine).router(),
+        ClaimRoutes(engine).router(),
         OperatorRoutes(engine).router(),
         SharingRoutes(engine).router(),
         ResourceRoutes(engine).router(),

@@ -26,7 +26,7 @@ from xce.controller.core.commands import Request, SubmitGroup, SubmitJob
 from xce.model.actor import Actor
 from xce.model.config import Config
 from xce.model.ids import parse_job
-from xce.model.job import Spec
+from xce.model.job import ClaimTemplate, Spec
 from xce.model.manifest import Fault, ManifestError, Origin, resolve
 from xce.model.manifest.rules import claims_of
 from xce.model.waiting.array import Runs
@@ -131,6 +131,7 @@ def spec_of(http: HttpRequest, asked: JobRequest, name: str, blobs: dict[str, by
         requeue_exits=asked.requeue_exits,
         mem_limit_bytes=asked.mem_limit_bytes,
         anew=asked.anew,
+        claims=tuple(ClaimTemplate(name=name, use=use) for name, use in asked.claims.items()),
     )
 
 

@@ -27,7 +27,8 @@ class JobRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Body of POST /v1/jobs. `command` is an argument vector, or `script` a shell script.
     With `tasks_max` it starts with as many tasks as fit, from `tasks` on.
     `env` is the whole environment of the job; None is an empty one. `after` is a dependency;
-    with `end_if_impossible` the job ends when that can never be met."""
+    with `end_if_impossible` the job ends when that can never be met. `claims` has the standalone
+    claims that it uses (id or name), by the names that it has for them."""
 
     command: tuple[str, ...] = ()
     script: str = ""
@@ -61,6 +62,7 @@ class JobRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     rerunnable: bool | None = None
     requeue_exits: str = ""
     mem_limit_bytes: int = 0
+    claims: dict[str, str] = {}
     anew: tuple[str, ...] = ()
 
 

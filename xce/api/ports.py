@@ -111,6 +111,9 @@ class StateView(Protocol):
     def config(self) -> Config:
         """The configuration in force."""
 
+    def last(self, counter: str) -> int:
+        """The last number that a counter gave out."""
+
     @property
     def index(self) -> Indexes:
         """What it can be asked without a search."""
@@ -140,6 +143,13 @@ class Engine(Protocol):
 
     async def settled(self) -> None:
         """Wait until no commit is under way."""
+
+    @property
+    def now_us(self) -> int:
+        """The controller's time, on which leases run."""
+
+    async def confirmed(self) -> None:
+        """As `settled`, behind a look, begun after this was asked, at who leads."""
 
     async def changed(self, after_lsn: int, timeout_s: float) -> int:
         """Wait until the state's lsn is beyond `after_lsn` or the time is over; its lsn."""

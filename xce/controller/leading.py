@@ -10,7 +10,7 @@ import asyncio
 import gc
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from msgspec import Struct, structs
@@ -50,6 +50,41 @@ class Settings(Struct, frozen=True, kw_only=True):
     reach: Callable[[str], None] = crashpoint.reach
 
 
+class Confirming:
+    """Looks at who leads, for those to whom answers from memory are not enough: these hold for a
+    while after another may lead. Who asks while a look is under way shares the next one, which
+    begins after all of them."""
+
+    def __init__(self, look: Callable[[], Awaitable[None]]) -> None:
+        self._look = look
+        self._under_way = asyncio.Lock()
+        self._next: asyncio.Future[None] | None = None
+
+    async def confirm(self) -> None:
+        """Returns when a look that began after this call found that this controller leads;
+        raises what it raises."""
+        if self._next is not None:
+            await asyncio.shield(self._next)
+            return
+        mine = self._next = asyncio.get_running_loop().create_future()
+        mine.add_done_callback(_seen)
+        async with self._under_way:
+            # From here on it has begun: who asks now needs another one.
+            self._next = None
+            try:
+                await self._look()
+            except BaseException as error:
+                mine.set_exception(error)
+                raise
+            mine.set_result(None)
+
+
+def _seen(done: "asyncio.Future[None]") -> None:
+    """A failure that nobody else waited for was told to the one who looked."""
+    if not done.cancelled():
+        done.exception()
+
+
 class Leadership:
     """A controller and everything it holds while it leads."""
 
@@ -81,7 +116,8 @@ class Leadership:
         resumed = state.lsn
         state.epoch = self.epoch
         writer = Writer(state, log, self._anchor, cutter, settings.reach)
-        controller = Controller(state, cutter, writer, clock, self.holds)
+        confirm = Confirming(self._look).confirm if self._lapses else _nobody_else
+        controller = Controller(state, cutter, writer, clock, self.holds, confirm=confirm)
         controller.post(
             StartLeading(
                 actor=CONTROLLER,
@@ -115,6 +151,11 @@ class Leadership:
         """Whether nobody else can lead yet. A process that was paused, or whose database is away,
         finds out here before it answers from memory. On SQLite the file's lock sees to it."""
         return not self._lapses or boot_us() - self._renewed_us <= TTL_US - RENEW_MARGIN_US
+
+    async def _look(self) -> None:
+        """See in the database that this controller leads; raises Fenced, or that it is away."""
+        assert self._log is not None
+        await asyncio.to_thread(self._renew_once, self._log)
 
     def _renew_once(self, log: Log) -> None:
         if self._lapses:
@@ -156,6 +197,10 @@ class Leadership:
         if self._anchor is not None:
             self._anchor.close()
         self._lock.release()
+
+
+async def _nobody_else() -> None:
+    """The file's lock sees to it that nobody else leads."""
 
 
 def _config_of(settings: Settings, state: State) -> LoadConfig | None:

@@ -8,18 +8,11 @@ and yield after a fixed count of search steps. A failed commit ends everything: 
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
-from xce.controller.asking import (
-    WAITING_MAX,
-    Answered,
-    Asker,
-    Overloaded,
-    Stopped,
-    Turns,
-)
+from xce.controller.asking import WAITING_MAX, Answered, Asker, Overloaded, Stopped, Turns
 from xce.controller.clock import Clock
 from xce.controller.core.commands import (
     Command,
@@ -43,6 +36,7 @@ from xce.model.records import Record
 from xce.scheduler.reasons import PendReason
 from xce.wal.port import RecordsMissing
 
+Read = TypeVar("Read")
 BATCH_MAX = 256
 IDLE_S = 0.5
 SILENCE_CHECK_US = 500_000
@@ -59,9 +53,12 @@ class Controller:
         writer: Writer,
         clock: Clock,
         holds: Callable[[], bool] = lambda: True,
+        *,
+        confirm: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self.state = state
         self._holds = holds
+        self._confirm = confirm
         self.clock = clock
         self.hosts = Hosts(state)
         self.sessions = Sessions(state)
@@ -113,6 +110,12 @@ class Controller:
             raise Stopped("the controller has stopped")
         if not self._holds():
             raise Stopped("somebody else may lead by now")
+
+    async def confirmed(self) -> None:
+        """As `settled`, once a look that began after this call has shown who leads."""
+        if self._confirm is not None:
+            await self._confirm()
+        await self.settled()
 
     async def changed(self, after_lsn: int, timeout_s: float) -> int:
         """Until the state is beyond `after_lsn`, or the time is over; its lsn."""
@@ -210,8 +213,7 @@ class Controller:
                 found += page
             return found
 
-        told: list[Record] = await self._read(read)
-        return told
+        return await self._read(read)
 
     async def records(self, after_lsn: int, limit: int) -> Sequence[Record]:
         """The next committed records of the log."""
@@ -220,15 +222,13 @@ class Controller:
             first = max(after_lsn, self._writer.log.floor()) + 1
             return list(self._writer.log.read(first, min(after_lsn + limit, self._writer.head.lsn)))
 
-        found: list[Record] = await self._read(read)
-        return found
+        return await self._read(read)
 
     async def finished(self, entity: str) -> Mapping[str, Any] | None:
         """Work that left the state, None when there was none of that name."""
-        found: Mapping[str, Any] | None = await self._read(self._writer.finished, entity)
-        return found
+        return await self._read(self._writer.finished, entity)
 
-    async def _read(self, function: Any, *args: Any) -> Any:
+    async def _read(self, function: Callable[..., Read], *args: Any) -> Read:
         return await asyncio.get_running_loop().run_in_executor(None, function, *args)
 
     # -- running -----------------------------------------------------------------------------------
@@ -280,9 +280,8 @@ class Controller:
         if self._inbox or self._stopping or self._cutter.under_way:
             return
         due_us = self.state.index.timers.next_due_us()
-        wait_s = IDLE_S
-        if due_us is not None:
-            wait_s = min(wait_s, max(0.0, (due_us - self.clock.now_us()) / 1_000_000))
+        left_s = IDLE_S if due_us is None else (due_us - self.clock.now_us()) / 1_000_000
+        wait_s = min(IDLE_S, max(0.0, left_s))
         try:
             await asyncio.wait_for(self._wake.wait(), wait_s)
         except TimeoutError:

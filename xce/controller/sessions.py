@@ -11,6 +11,8 @@ from typing import Any
 from msgspec import Struct, structs
 
 from xce.controller.core.arrays.elements import found_job, running_of
+from xce.controller.core.claims.quota import limit_of
+from xce.controller.core.claims.using import uses_in, uses_of, why_not
 from xce.controller.core.commands import (
     Command,
     CommitPlan,
@@ -29,7 +31,7 @@ from xce.controller.core.time.policies import sees_all
 from xce.controller.core.view import Viewer
 from xce.controller.step import Step
 from xce.model.actor import CONTROLLER
-from xce.model.ids import group_text, job_number, parse_group, parse_job
+from xce.model.ids import group_text, job_number, parse_claim, parse_group, parse_job
 from xce.model.job import Job
 from xce.model.units import format_moment
 from xce.model.waiting.array import Array
@@ -77,7 +79,7 @@ class Sessions:
     def wanted(self) -> bool:
         """Whether a session could change something."""
         index = self._state.index
-        if not len(index.pending) and not index.resuming:
+        if not len(index.pending) and not index.resuming and not index.claims.waiting:
             return False
         return self._backoff_due or (index.freed, index.waits) != self._seen
 
@@ -193,9 +195,18 @@ class Sessions:
     def reason_for(self, entity: str) -> PendReason | None:
         """Why a job or a group waits, as the last session saw it."""
         state = self._state
+        claim = state.claims.get(parse_claim(entity) or 0)
+        if claim is not None:
+            over = limit_of(state, self._viewer.table(), claim)
+            return reason(Code.CLAIM_LIMIT, detail=over) if over else self._reasons.get(entity)
         number = parse_group(entity)
         if number is not None:
             going_on = (number, 0) in state.index.resuming
+            group = state.groups.get(number)
+            members = () if going_on or group is None else group.members()
+            waits = (why_not(state, uses_of(state, state.jobs[one])) for one in members)
+            if why := next((one for one in waits if one is not None), None):
+                return why
             return self._reasons.get(f"{PREFIX}g{number}" if going_on else f"g{number}")
         key = parse_job(entity)
         if key is None:
@@ -211,6 +222,8 @@ class Sessions:
             return why
         if job.not_before_us > self._looked_us and self._begins(job):
             return reason(Code.BEGIN_TIME, detail=format_moment(job.not_before_us))
+        if why := why_not(state, uses_in(state.specs[job.spec].claims)):
+            return why
         return limit_reached(state, key) or self._reasons.get(state.index.class_of(job))
 
     def expected(self, entity: str, now_us: int) -> Estimate | None:

@@ -102,6 +102,21 @@ def parse_claim(text: str) -> int | None:
     return int(found[1]) if found else None
 
 
+def claim_key(claim: int) -> int:
+    """The key under which a claim stands where jobs do: what asks for a place, or holds one."""
+    return -claim
+
+
+def claim_of(key: int) -> int:
+    """The claim of such a key, 0 for a job's."""
+    return -key if key < 0 else 0
+
+
+def asker_text(key: int) -> str:
+    """`c7` for a claim's key, `12` or `12[3]` for a job's."""
+    return claim_text(-key) if key < 0 else job_text(key)
+
+
 def host_ref(name: str) -> str:
     """How records name a host."""
     return f"host:{name}"

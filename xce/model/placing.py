@@ -29,7 +29,8 @@ class Share(Struct, frozen=True, gc=False, kw_only=True):
 
 class MemberPlan(Struct, frozen=True, gc=False, kw_only=True):
     """One member of a start: which attempt of which job, its rank, its shares in host order, and
-    which alternative of its requirement they serve."""
+    which alternative of its requirement they serve. `uses` are the standalone claims that it is
+    from now on a consumer of."""
 
     job: int
     attempt: int
@@ -38,6 +39,7 @@ class MemberPlan(Struct, frozen=True, gc=False, kw_only=True):
     allocation: int
     shares: tuple[Share, ...]
     alternative: int = 0
+    uses: tuple[int, ...] = ()
 
 
 class Holding(Struct, frozen=True, gc=False, kw_only=True):
@@ -71,6 +73,15 @@ class AttachmentPlan(Struct, frozen=True, gc=False, kw_only=True):
     host: str
     provider: str
     parameters: tuple[tuple[str, str], ...] = ()
+
+
+class BoundClaim(Struct, frozen=True, gc=False, kw_only=True):
+    """A standalone claim that waited and got what it asked for; the record's lsn is its
+    generation."""
+
+    claim: int
+    holdings: tuple[Holding, ...]
+    attachments: tuple[AttachmentPlan, ...] = ()
 
 
 class LaunchPlan(Struct, frozen=True, gc=False, kw_only=True):

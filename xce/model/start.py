@@ -8,6 +8,9 @@ thousand.
 from msgspec import Struct
 
 from xce.model.placing import Holding, Share
+from xce.model.waiting.claim import ClaimRequest
+
+STANDALONE = "standalone"
 
 
 class Start(Struct, frozen=True, gc=False, kw_only=True):
@@ -47,7 +50,8 @@ class Start(Struct, frozen=True, gc=False, kw_only=True):
 class Allocation(Struct, frozen=True, gc=False, kw_only=True):
     """What was granted to one member for one attempt; shares go as their hosts confirm.
     `alternative` is the one of the member's requirement that they serve, 0 for the first. `lent`
-    is what of the shares others may have while the member is suspended."""
+    is what of the shares others may have while the member is suspended. `uses` are the standalone
+    claims that it is a consumer of."""
 
     number: int
     job: int
@@ -57,6 +61,7 @@ class Allocation(Struct, frozen=True, gc=False, kw_only=True):
     generation: int
     alternative: int = 0
     lent: tuple[Share, ...] = ()
+    uses: tuple[int, ...] = ()
 
 
 class Launch(Struct, frozen=True, gc=False, kw_only=True):
@@ -97,7 +102,13 @@ class Launch(Struct, frozen=True, gc=False, kw_only=True):
 
 class Claim(Struct, frozen=True, gc=False, kw_only=True):
     """A durable right. `scope`: group, role, member or standalone; `generation` is the lsn of
-    the record that granted its holdings."""
+    the record that granted its holdings.
+
+    The fields from `requests` on are of standalone claims. What they ask for lies in one domain of
+    the level `island` ("" for anywhere); `pending_us` is since when it waits. `until_us` is when
+    its lease is over (0: it has none), `on_expiry` what becomes of its consumers then: wait or
+    stop. `reclaim` is what becomes of its content: delete or retain. `asked` is how its end was
+    asked for: release or delete, "" while nobody did; `ended_us` when it came to hold nothing."""
 
     number: int
     name: str
@@ -115,6 +126,21 @@ class Claim(Struct, frozen=True, gc=False, kw_only=True):
     attachments: tuple[int, ...] = ()
     created_us: int = 0
     why: str = ""
+    requests: tuple[ClaimRequest, ...] = ()
+    island: str = ""
+    queue: str = ""
+    priority: int = 0
+    pending_us: int = 0
+    until_us: int = 0
+    on_expiry: str = "wait"
+    reclaim: str = "delete"
+    asked: str = ""
+    ended_us: int = 0
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether it outlives jobs: it was asked for by itself."""
+        return self.scope == STANDALONE
 
 
 class Attachment(Struct, frozen=True, gc=False, kw_only=True):

@@ -293,7 +293,8 @@ MACHINES: dict[str, Machine] = {
 # state, never when the cell ignores it.
 CONDITION_MEANINGS: dict[str, str] = {
     "unused": "no live launch of a consumer is left, and what the claim lives for is over; a "
-    "group's claim lives while its group is STARTING or RUNNING out of the birth that made it "
+    "group's claim lives while its group is STARTING or RUNNING out of the birth that made it, "
+    "a standalone one until its end was asked for or its lease ran out "
     "(release order: processes, attachments, claims)",
     "bare": "no attachment of the claim is left",
 }

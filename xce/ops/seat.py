@@ -18,6 +18,7 @@ from xce.controller.loop import Controller
 from xce.dispatch.protocol import Orders, Poll
 from xce.model.records import Record
 from xce.scheduler.reasons import PendReason
+from xce.wal.port import LogError
 
 
 class Seat:
@@ -77,6 +78,18 @@ class Seat:
         try:
             await self._here().settled()
         except Stopped as error:
+            raise _gone() from error
+
+    @property
+    def now_us(self) -> int:
+        """The controller's time, on which leases run."""
+        return self._here().clock.now_us()
+
+    async def confirmed(self) -> None:
+        """As `settled`, behind a look, begun after this was asked, at who leads."""
+        try:
+            await self._here().confirmed()
+        except (Stopped, LogError) as error:
             raise _gone() from error
 
     async def changed(self, after_lsn: int, timeout_s: float) -> int:

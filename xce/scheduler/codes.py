@@ -72,6 +72,8 @@ class Code(StrEnum):
     RESERVATION_OVER = "reservation_over"
     RESERVATION_FULL = "reservation_full"
     BEGIN_TIME = "begin_time"
+    CLAIM = "claim"
+    CLAIM_LIMIT = "claim_limit"
     RESUME_SHORT = "resume_short"
     RESUME_AWAY = "resume_away"
 
@@ -114,6 +116,18 @@ TABLE: Mapping[Code, CodeText] = MappingProxyType(
             Cure.NEVER,
             "The request uses something that this version cannot place.",
             "can never be placed by this version: {detail}",
+        ),
+        Code.CLAIM: _row(
+            Scope.JOB,
+            Cure.ON_CHANGE,
+            "A standalone claim that the job uses takes no consumer now.",
+            "claim {where} {detail}",
+        ),
+        Code.CLAIM_LIMIT: _row(
+            Scope.JOB,
+            Cure.ON_FREE,
+            "The claims of its owner hold as much as one user's may.",
+            "{detail}",
         ),
         Code.BAD_SELECT: _row(
             Scope.JOB,

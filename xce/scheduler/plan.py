@@ -17,6 +17,7 @@ from hashlib import blake2b
 import msgspec
 from msgspec import Struct
 
+from xce.model.ids import claim_of
 from xce.model.job import ClaimTemplate
 from xce.model.placing import Holding, Share
 from xce.scheduler.reasons import PendReason
@@ -72,6 +73,11 @@ class Placement(Struct, frozen=True, gc=False, kw_only=True):
     def job(self) -> int:
         """The plain job's key, 0 for a gang."""
         return 0 if self.group else self.members[0].job
+
+    @property
+    def claim(self) -> int:
+        """The standalone claim that it is for, 0 where it is for work."""
+        return claim_of(self.job)
 
 
 class ClassReason(Struct, frozen=True, gc=False, kw_only=True):

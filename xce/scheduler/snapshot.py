@@ -18,7 +18,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from xce.model.host import Attribute, Host, HostFacts, Instance
-from xce.model.ids import group_text, instance_key, job_text
+from xce.model.ids import asker_text, claim_of, group_text, instance_key, job_text
 from xce.model.job import ONCE, ClaimTemplate, Topology
 from xce.model.need import Need
 from xce.model.resources import BUILT_IN, ResourceType
@@ -64,6 +64,7 @@ class RoleAsk(Struct, frozen=True, gc=False, kw_only=True):
     topology: Topology = Topology()
     claims: tuple[ClaimTemplate, ...] = ()
     ready_claim: str = ""
+    within: tuple[str, ...] = ()
 
     @property
     def count(self) -> int:
@@ -108,11 +109,16 @@ class Ask(Struct, frozen=True, gc=False, kw_only=True):
     @property
     def label(self) -> str:
         """`g7` for a gang, `12` or `12[3]` for a plain job."""
-        return group_text(self.group) if self.group else job_text(self.roles[0].jobs[0])
+        return group_text(self.group) if self.group else asker_text(self.roles[0].jobs[0])
+
+    @property
+    def claim(self) -> int:
+        """The standalone claim that asks, 0 where work does."""
+        return 0 if self.group else claim_of(self.job)
 
     @property
     def holder(self) -> tuple[int, int]:
-        """What may hold something: (gang, 0) or (0, plain job)."""
+        """What may hold something: (gang, 0) or (0, plain job); a claim by its key."""
         return (self.group, 0) if self.group else (0, self.job)
 
     @property

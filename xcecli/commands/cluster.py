@@ -1,15 +1,14 @@
-"""What there is: hosts, instances, claims."""
+"""What there is: hosts, instances, applications."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
 
 from xcecli import say
-from xcecli.commands.shape import CONTEXT, Family, bytes_text, command, epilog, fetch, show
-from xcecli.doing import format_of, named, quoted
+from xcecli.commands.shape import bytes_text, command, fetch, show
+from xcecli.doing import format_of, quoted
 
 
 @command("hosts", "  xcecli hosts\n  xcecli hosts --json")
@@ -109,84 +108,3 @@ def _instance(one: dict[str, Any]) -> list[str]:
 
 def _pairs(pairs: dict[str, Any]) -> str:
     return ",".join(f"{key}={value}" for key, value in pairs.items()) or "-"
-
-
-# -- claims -------------------------------------------------------------------------------------
-
-
-@click.group(
-    "claim",
-    cls=Family,
-    context_settings=CONTEXT,
-    epilog=epilog("  xcecli claim list\n  xcecli claim show c7"),
-)
-def claim() -> None:
-    """Look at claims: durable rights to instances and amounts."""
-
-
-@command("list", "  xcecli claim list\n  xcecli claim list --all")
-@click.option("-a", "--all", "all_", is_flag=True, help="released ones, too")
-def claim_list(values: dict[str, Any], all_: bool) -> int:
-    """List claims."""
-    columns = (
-        ("CLAIM", 7),
-        ("NAME", 14),
-        ("TYPE", 10),
-        ("SCOPE", 7),
-        ("STATE", 9),
-        ("READY", 5),
-        ("GROUP", 6),
-        ("JOB", 6),
-        ("VALUES", 0),
-    )
-    answer = fetch(values, f"/v1/claims?all={'true' if all_ else 'false'}")
-    if not answer["items"] and format_of(values) != "json":
-        say.tell("No claim found" if all_ else "No claim found that is not released")
-        return say.OK
-    return show(answer, format_of(values), columns, _claim)
-
-
-def _claim(one: dict[str, Any]) -> list[str]:
-    values = " ".join(each["value"] for each in one["attachments"] if each["value"])
-    return [
-        one["id"],
-        one["name"],
-        one["type"],
-        one["scope"],
-        one["state"],
-        "yes" if one["ready"] else "no",
-        one["group"] or "-",
-        one["job"] or "-",
-        values or "-",
-    ]
-
-
-@command("show", "  xcecli claim show c7")
-@click.argument("claim_id", metavar="CLAIM")
-def claim_show(values: dict[str, Any], claim_id: str) -> int:
-    """Show one claim with its holdings and attachments."""
-    told = fetch(values, f"/v1/claims/{named(claim_id)}")
-    if format_of(values) == "json":
-        print(json.dumps(told))
-        return say.OK
-    lines = [
-        (
-            f"Claim <{told['id']}>, Name <{told['name']}>, Type <{told['type']}>, "
-            f"State <{told['state']}>, Owner <{told['user']}>, Generation <{told['generation']}>"
-        )
-    ]
-    for holding in told["holdings"]:
-        what = holding["instance"] or f"{holding['counter']} {bytes_text(holding['amount'])}"
-        lines.append(f"  holds {what} on {holding['host']}")
-    for one in told["attachments"]:
-        said = one["value"] or one["message"]
-        lines.append(f"  on {one['host']}: {one['state']} {said}".rstrip())
-    print("\n".join(map(say.line, lines)))
-    return say.OK
-
-
-claim.add_command(claim_list)
-claim.add_command(claim_show)
-
-
-# -- requirements ---------------------------------------------------------------------------------

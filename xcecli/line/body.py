@@ -61,7 +61,21 @@ def said(values: dict[str, Any]) -> dict[str, Any]:
     if isinstance(tasks := body.get("tasks"), str):
         least, _, most = tasks.partition(",")
         body["tasks"], body["tasks_max"] = int(least), int(most)
+    if pairs := values.get("claims"):
+        body["claims"] = _claims(pairs)
     return {**body, **moments(values)}
+
+
+def _claims(pairs: list[str]) -> dict[str, str]:
+    """`NAME=CLAIM` pairs: which claim is meant by which name."""
+    found: dict[str, str] = {}
+    for pair in pairs:
+        name, mark, use = pair.partition("=")
+        if not mark or not name or not use or name in found:
+            hint = "like --claim data=c7: XCE_CLAIM_DATA_VALUE is then what c7 gives"
+            raise Failure(f"--claim {pair}: NAME=CLAIM, each name once", say.USAGE, hint)
+        found[name] = use
+    return found
 
 
 def moments(values: dict[str, Any]) -> dict[str, int]:

@@ -1,23 +1,20 @@
-"""What there is: hosts, instances, application profiles, claims. Reading only."""
+"""What there is: hosts, instances, application profiles. Reading only."""
 
 from typing import Any
 
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from xce.api.answers import LIMIT_MAX, answer, cursor_of, page
+from xce.api.answers import answer
 from xce.api.ports import Engine
-from xce.api.problem import Problem
-from xce.api.show import Shown
 from xce.api.usage import Usage
 from xce.model.host import Host, Instance, Observed
-from xce.model.ids import parse_claim
 
 _LIVENESS = {"JOINING": "unavail", "SUSPECT": "unreach", "DOWN": "unavail", "GONE": "unavail"}
 
 
 class ClusterRoutes:
-    """The routes of hosts, instances, queues, applications and claims over one engine."""
+    """The routes of hosts, instances, queues and applications over one engine."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -29,8 +26,6 @@ class ClusterRoutes:
         add("/v1/hosts", self.hosts, methods=["GET"])
         add("/v1/instances", self.instances, methods=["GET"])
         add("/v1/applications", self.applications, methods=["GET"])
-        add("/v1/claims", self.claims, methods=["GET"])
-        add("/v1/claims/{claim}", self.claim, methods=["GET"])
         return router
 
     async def hosts(self) -> Response:
@@ -73,34 +68,6 @@ class ClusterRoutes:
             for one in profiles
         ]
         return answer({"items": items, "lsn": state.lsn})
-
-    async def claims(
-        self,
-        all_: bool = Query(False, alias="all", description="released ones, too"),
-        limit: int = Query(200, ge=1, le=LIMIT_MAX),
-        cursor: str = "",
-    ) -> Response:
-        """Claims by their number."""
-        after = cursor_of(cursor)
-        await self._engine.settled()
-        state = self._engine.state
-        shown = Shown(state)
-        found = [
-            claim
-            for number, claim in sorted(state.claims.items())
-            if number > after and (all_ or claim.state != "RELEASED")
-        ]
-        cut, following = page(found, limit, lambda claim: claim.number)
-        items = [shown.claim(claim) for claim in cut]
-        return answer({"items": items, "next": following, "total": len(found), "lsn": state.lsn})
-
-    async def claim(self, claim: str) -> Response:
-        """One claim."""
-        await self._engine.settled()
-        found = self._engine.state.claims.get(parse_claim(claim) or 0)
-        if found is None:
-            raise Problem("not_found", f"Claim <{claim[:40]}>: No matching claim found")
-        return answer(Shown(self._engine.state).claim(found))
 
 
 def _place(instance: Instance) -> tuple[str, str, int]:

@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from xce.controller.core import commands as c
+from xce.controller.core.claims.decide import create_claim, end_claim, renew_claim
 from xce.controller.core.deciders.asked.arrays import limit_array
 from xce.controller.core.deciders.asked.kill import kill
 from xce.controller.core.deciders.asked.modify import modify_job
@@ -61,6 +62,9 @@ _DECIDERS = {
     c.ModifyJob: modify_job,
     c.SwitchJob: switch_job,
     c.MoveJob: move_job,
+    c.CreateClaim: create_claim,
+    c.RenewClaim: renew_claim,
+    c.EndClaim: end_claim,
     c.LoadConfig: load_config,
     c.ChangeQueue: change_queue,
     c.TurnWindow: turn_window,

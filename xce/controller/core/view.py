@@ -5,6 +5,7 @@ when the inventory changed; the rest is folded from the holdings at this lsn.
 """
 
 from collections.abc import Mapping, Sequence
+from heapq import merge
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,12 @@ from msgspec import structs
 
 from xce.controller.core.arrays.elements import job_of
 from xce.controller.core.arrays.planning import singly
+from xce.controller.core.claims.placing import waiting_asks
+from xce.controller.core.claims.using import parts_of
 from xce.controller.core.columns import Columns, standing_of
-from xce.controller.core.deciders.resumes import waiting_members
 from xce.controller.core.fold.state import State
 from xce.controller.core.job_groups.limits import rooms
-from xce.controller.core.life.suspending import hosts_of
+from xce.controller.core.life.suspending import hosts_of, waiting_members
 from xce.controller.core.queueing import fairness
 from xce.controller.core.queueing.bounds import Bounds
 from xce.controller.core.queueing.queues import why_not
@@ -58,6 +60,13 @@ from xce.scheduler.time.terms import NONE
 
 ASKS_MAX = 1_000_000
 AWAY = frozenset({"host_joining", "host_suspect", "host_down"})
+
+
+def viewer_of(state: State) -> "Viewer":
+    """The viewer that decisions on this state look through."""
+    found: Viewer = state.memo.setdefault("viewer", None) or Viewer(state)
+    state.memo["viewer"] = found
+    return found
 
 
 class Viewer:
@@ -120,6 +129,9 @@ class Viewer:
         shared = sorted(accounts - {""})
         bounds = Bounds(state, table.names)
         asks = _bounded(bounds, asks) if state.index.limits.limits else asks
+        claims = waiting_asks(state, table, now_us, reasons) if limit else []
+        whole = (*whole, *claims)
+        asks = tuple(merge(asks, claims, key=lambda ask: ask.order)) if claims else asks
         return Snapshot(
             lsn=state.lsn,
             session=session,
@@ -314,11 +326,14 @@ class Viewer:
             bits=tuple(sorted(bits.items())),
         )
 
-    def _plain(self, job: Job, class_key: str) -> Ask:
+    def _plain(self, job: Job, class_key: str) -> Ask | None:
         spec = self._state.specs[job.spec]
+        parts = parts_of(self._state, spec.claims)
+        if parts is None:
+            return None
         role = RoleAsk(
             jobs=(job.key,), need=spec.need, tasks=spec.tasks, tasks_max=spec.tasks_max,
-            run=spec.run, topology=spec.topology, claims=spec.claims,
+            run=spec.run, topology=spec.topology, claims=parts[0], within=parts[1],
         )  # fmt: skip
         place = self._state.index.ordering.of_job(job)
         return Ask(
@@ -337,11 +352,15 @@ class Viewer:
             if any(state.jobs[job].state != "PENDING" for job in jobs):
                 return None
             member = state.specs[role.member_spec]
+            own = parts_of(state, role.claims)
+            all_ = parts_of(state, (*spec.claims, *role.claims))
+            if own is None or all_ is None:
+                return None
             roles.append(
                 RoleAsk(
                     name=role.name, jobs=jobs, min=role.min, spares=role.spares, need=member.need,
                     tasks=member.tasks, run=member.run, topology=role.topology,
-                    claims=role.claims,
+                    claims=own[0], within=all_[1],
                     ready_claim=role.ready.port if role.ready.kind == "port" else "",
                 )
             )  # fmt: skip
@@ -349,7 +368,8 @@ class Viewer:
         return Ask(
             group=group.number, order=place.key, class_key=class_key,
             queue=group.queue, owner=group.owner, roles=tuple(roles), topology=spec.topology,
-            claims=spec.claims, pending_us=group.pending_us, length_us=self._length_us(spec),
+            claims=tuple(one for one in spec.claims if not one.use),
+            pending_us=group.pending_us, length_us=self._length_us(spec),
             account=place.account, fixed=place.fixed,
         )  # fmt: skip
 

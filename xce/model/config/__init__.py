@@ -3,7 +3,8 @@
 `queue.py` has queues and application profiles, `shares.py` user groups and share trees,
 `limits.py` who may have how much, `types.py` resource types and pools, `timing.py` durations and
 how retries grow, `dependencies.py` what becomes of dependencies, `fencing.py` the hook that is
-asked about silent hosts, `site.py` the whole. A field that has a default folds old logs.
+asked about silent hosts, `claims.py` how much claims may hold, `site.py` the whole. A field that
+has a default folds old logs.
 """
 
 from xce.model.config.backfill import (
@@ -12,6 +13,7 @@ from xce.model.config.backfill import (
     BackfillConfig,
     PreemptionConfig,
 )
+from xce.model.config.claims import ClaimsConfig
 from xce.model.config.dependencies import DependencyConfig
 from xce.model.config.fencing import FencingConfig
 from xce.model.config.limits import LimitConfig, UserConfig
@@ -27,6 +29,7 @@ __all__ = [
     "SECOND_US",
     "BackfillConfig",
     "ApplicationConfig",
+    "ClaimsConfig",
     "Config",
     "DependencyConfig",
     "FencingConfig",

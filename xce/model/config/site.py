@@ -8,6 +8,7 @@ agents, not what the controller decides.
 from msgspec import Struct
 
 from xce.model.config.backfill import BackfillConfig, PreemptionConfig
+from xce.model.config.claims import ClaimsConfig
 from xce.model.config.dependencies import DependencyConfig
 from xce.model.config.fencing import FencingConfig
 from xce.model.config.limits import LimitConfig, UserConfig, limits_of_queue, limits_of_user
@@ -59,6 +60,7 @@ class Config(Struct, frozen=True, gc=False, kw_only=True):
     fencing: FencingConfig = FencingConfig()
     backfill: BackfillConfig = BackfillConfig()
     preemption: PreemptionConfig = PreemptionConfig()
+    claims: ClaimsConfig = ClaimsConfig()
 
     def all_limits(self) -> tuple[LimitConfig, ...]:
         """The limits, with those that queues and users are given in their own tables."""

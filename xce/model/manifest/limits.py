@@ -57,18 +57,6 @@ LIMITS: tuple[Limit, ...] = (
         message="only success_policy: all is supported by this version",
     ),
     Limit(
-        pattern=("claims", "*", "use"),
-        applies=_given,
-        message="standalone claims are not supported by this version",
-        hint="give a type instead",
-    ),
-    Limit(
-        pattern=("roles", "*", "claims", "*", "use"),
-        applies=_given,
-        message="standalone claims are not supported by this version",
-        hint="give a type instead",
-    ),
-    Limit(
         pattern=("roles", "*", "spares"),
         applies=lambda value: value > 0,
         message="spares are not supported by this version",

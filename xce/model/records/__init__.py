@@ -23,7 +23,14 @@ from xce.model.records.asked import (
     RoleSpan,
     SuspendAsked,
 )
-from xce.model.records.ends import ClaimReleased, FailureNoted, GroupDecided, GroupEnded, Retired
+from xce.model.records.claims import (
+    ClaimCreated,
+    ClaimDeleted,
+    ClaimExpired,
+    ClaimReleased,
+    ClaimRenewed,
+)
+from xce.model.records.ends import FailureNoted, GroupDecided, GroupEnded, Retired
 from xce.model.records.form import Body, Change, Record
 from xce.model.records.hosts import HostChanged, HostReconciled, HostRegistered, InstanceChanged
 from xce.model.records.log import (
@@ -102,7 +109,11 @@ __all__ = [
     "FailureNoted",
     "GroupDecided",
     "GroupEnded",
+    "ClaimCreated",
+    "ClaimRenewed",
+    "ClaimExpired",
     "ClaimReleased",
+    "ClaimDeleted",
     "Retired",
     "HostRegistered",
     "HostReconciled",

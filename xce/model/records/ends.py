@@ -31,12 +31,6 @@ class GroupEnded(Body, frozen=True, gc=False, kw_only=True):
     reason: str
 
 
-class ClaimReleased(Body, frozen=True, gc=False, kw_only=True):
-    """A claim gave back what it held."""
-
-    claim: int
-
-
 class Retired(Body, frozen=True, gc=False, kw_only=True):
     """Finished work left the state; its story is in the history."""
 

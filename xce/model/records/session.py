@@ -2,7 +2,14 @@
 
 from msgspec import Struct
 
-from xce.model.placing import AttachmentPlan, ClaimPlan, LaunchPlan, MemberPlan, Share
+from xce.model.placing import (
+    AttachmentPlan,
+    BoundClaim,
+    ClaimPlan,
+    LaunchPlan,
+    MemberPlan,
+    Share,
+)
 from xce.model.records.form import Body
 
 
@@ -23,7 +30,8 @@ class PlannedGroup(Struct, frozen=True, gc=False, kw_only=True):
 
 class Planned(Body, frozen=True, gc=False, kw_only=True):
     """A slice of a session's plan, re-checked and committed. `resumed` are suspended jobs (their
-    gang's members, all of them) that got back what they had lent."""
+    gang's members, all of them) that got back what they had lent; `bound` are standalone claims
+    that waited."""
 
     session: int
     slice: int
@@ -35,6 +43,7 @@ class Planned(Body, frozen=True, gc=False, kw_only=True):
     digest: str
     groups: tuple[PlannedGroup, ...]
     resumed: tuple[int, ...] = ()
+    bound: tuple[BoundClaim, ...] = ()
 
 
 class ReservationSet(Body, frozen=True, gc=False, kw_only=True):

@@ -32,7 +32,15 @@ from xce.ops.config.kinds import (
     WORDS,
     Field,
 )
-from xce.ops.config.sharing import LIMIT, ORDERING, QUEUE_SHARES, SHARE_TREE, USER, USER_GROUP
+from xce.ops.config.sharing import (
+    AMOUNTS,
+    LIMIT,
+    ORDERING,
+    QUEUE_SHARES,
+    SHARE_TREE,
+    USER,
+    USER_GROUP,
+)
 
 TOP = {
     "cluster": Field(kind=NAME, to="cluster", about="what the cluster is called"),
@@ -51,6 +59,7 @@ TOP = {
     "dependencies": Field(kind=TABLE, about="how -w is understood"),
     "preemption": Field(kind=TABLE, about="how work gives way to that of preemptive queues"),
     "backfill": Field(kind=TABLE, about="who reserves what does not fit now, who may overtake"),
+    "claims": Field(kind=TABLE, about="how much users may hold by claims of their own"),
     "auth": Field(kind=TABLE, about="who may do what"),
     "fencing": Field(kind=TABLE, about="the program that is asked about silent hosts"),
     "hosts": Field(kind=TABLES, about="real hosts, where they are not as measured"),
@@ -186,6 +195,14 @@ BACKFILL = {
     "look": Field(kind=COUNT, to="look", about="how many are looked at behind the first (1000)"),
     "patience": Field(kind=DURATION, to="patience_us", about="how long what is due is kept (10m)"),
 }
+CLAIMS = {
+    "per_user": Field(kind=AMOUNTS, to="per_user", about='of each type: {gpu = 8, mem = "1TB"}'),
+    "count_max": Field(kind=COUNT, to="count_max", about="how many one user may have (1000)"),
+    "unleased_percent": Field(
+        kind=COUNT, to="unleased_percent", about="of what there is, without a lease (50)"
+    ),
+    "lease_max": Field(kind=DURATION, to="lease_max_us", about="the longest lease (as one likes)"),
+}
 PREEMPTION = {
     "action": Field(kind=ACTION, to="action", about="what becomes of what gives way (requeue)"),
     "min_run": Field(kind=DURATION, to="min_run_us", about="nobody gives way sooner (60s)"),
@@ -241,6 +258,7 @@ TABLES_OF = {
     "[dependencies]": DEPENDENCIES,
     "[backfill]": BACKFILL,
     "[preemption]": PREEMPTION,
+    "[claims]": CLAIMS,
     "[auth]": AUTH,
     "[fencing]": FENCING,
     "[[hosts]], [[emulate.hosts]]": HOST,

@@ -19,6 +19,7 @@ from xce.agent.settings import Reporter
 from xce.model.config import (
     ApplicationConfig,
     BackfillConfig,
+    ClaimsConfig,
     Config,
     DependencyConfig,
     FencingConfig,
@@ -200,6 +201,8 @@ class Reader:
         values["backfill"] = BackfillConfig(**named(backfill, fields.BACKFILL))
         preemption = self.table(document.get("preemption", {}), ("preemption",), fields.PREEMPTION)
         values["preemption"] = PreemptionConfig(**named(preemption, fields.PREEMPTION))
+        claims = self.table(document.get("claims", {}), ("claims",), fields.CLAIMS)
+        values["claims"] = ClaimsConfig(**named(claims, fields.CLAIMS))
         if "fencing" in document:
             values["fencing"] = self._fencing(document["fencing"])
         resources = ResourceReader(self, values.get("levels", Config().levels))

@@ -104,6 +104,9 @@ def _terms(work: Workspace, ask: Ask, choice: Choice) -> Iterator[Term]:
                 mine = structs.replace(role, need=_alone(part), tasks=tasks, claims=claims)
             need = compile_role(ask, mine, work.snapshot.types, leads=leads)
             matching = _hosts(work, ask.queue, need)
+            if role.within:
+                rows = {work.hosts.index.get(name, -1) for name in role.within}
+                matching = np.array([row for row in matching.tolist() if row in rows], np.intp)
             allowed = matching[work.allowed(ask, need.select)[matching]]
             yield Term(
                 owner=owner, parts=len(parts), role=mine, need=need, matching=matching,
@@ -197,9 +200,6 @@ def refused(snapshot: Snapshot, ask: Ask, choice: Choice) -> PendReason | None:
     if any(role.spares for role in ask.roles):
         return reason(Code.UNSUPPORTED, detail="spares")
     claims = [*ask.claims, *(claim for role in ask.roles for claim in role.claims)]
-    for claim in claims:
-        if claim.use:
-            return reason(Code.UNSUPPORTED, detail=f"the standalone claim {claim.use}")
     for request in requests:
         why = _odd_topology(snapshot, request, ask.topology)
         if why is not None:

@@ -318,6 +318,8 @@ class Backfill:
     def _preempt(self, ask: Ask, own: Hold | None) -> bool:
         """Whether work of queues that give way to the ask's does; then its place is kept."""
         preempting = self._work.snapshot.preempting
+        if ask.claim:
+            return False
         over = preempting.over.get(ask.queue, ())
         candidates = [one for one in self._victims.values() if one.queue in over]
         if not candidates or len(self.evictions) >= EVICTIONS_MAX:

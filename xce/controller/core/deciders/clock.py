@@ -4,6 +4,7 @@ from itertools import islice
 from typing import Any
 
 from xce.controller.core import commands as c
+from xce.controller.core.claims.due import lease_due, retire_claim
 from xce.controller.core.fold.state import State
 from xce.controller.core.fold.timers import over_limit_us
 from xce.controller.core.life.draft import Draft
@@ -42,6 +43,8 @@ def timer_due(draft: Draft, command: c.TimerDue) -> c.Rejection | Answer:
         "limit": _limit,
         "reservation_end": reservation_due,
         "preempt_stop": stop_due,
+        "claim": lease_due,
+        "retire_claim": retire_claim,
         "retire_job": _retire_job,
         "retire_array": _retire_elements,
         "retire_group": _retire_group,

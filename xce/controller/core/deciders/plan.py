@@ -9,6 +9,9 @@ from typing import Any
 from xce.controller.core import commands as c
 from xce.controller.core.arrays.elements import job_of
 from xce.controller.core.arrays.planning import has_room, strike_out
+from xce.controller.core.claims import binding
+from xce.controller.core.claims.using import uses_of
+from xce.controller.core.deciders.placing.attaching import parameters_of, provider_of
 from xce.controller.core.deciders.placing.numbers import Numbers
 from xce.controller.core.deciders.placing.recheck import Taken, still_fits, still_waits
 from xce.controller.core.deciders.placing.short_way import followed, is_short, numbered
@@ -20,13 +23,12 @@ from xce.controller.core.life.starts import let_pass, wave_of_roles
 from xce.controller.core.resources.pools import Pools, pooled_holding, pooled_share
 from xce.controller.core.time.giving_way import write_evictions
 from xce.controller.core.time.reservations import reserved_since, write_reserves
-from xce.model.config import Config
+from xce.controller.core.view import viewer_of
 from xce.model.group import GroupSpec
-from xce.model.ids import claim_text, group_text, job_text
+from xce.model.ids import asker_text, claim_text, group_text
 from xce.model.job import ONCE, PER_HOST, Spec
-from xce.model.placing import AttachmentPlan, ClaimPlan, Holding, LaunchPlan, MemberPlan
+from xce.model.placing import AttachmentPlan, BoundClaim, ClaimPlan, Holding, LaunchPlan, MemberPlan
 from xce.model.records import Planned, PlannedGroup
-from xce.model.resources import BUILT_IN, UNDECLARED
 from xce.scheduler.plan import PlacedClaim, PlacedMember, Placement
 
 Answer = tuple[dict[str, Any], dict[str, bytes]]
@@ -41,32 +43,57 @@ def commit_plan(draft: Draft, command: c.CommitPlan) -> c.Rejection | Answer:
     # Under another configuration queues, limits and types may be others: a new session looks.
     same = command.config_lsn == state.config_lsn
     for placement in command.placements:
-        waits = same and still_waits(state, placement, draft.now_us)
-        waits = waits and has_room(state, placement.job, taken.elements)
+        waits = same and _still_waits(draft, placement, taken)
         waits = waits and not reserved_since(state, placement, command.snapshot_lsn)
-        waits = waits and limits.has_room(state, placement.job, taken.job_groups)
         if waits and still_fits(state, placement, taken, seen_us):
             accepted.append(placement)
             taken.add(pools, placement)
-            state.index.limits.take(placement, taken.limits)
-            limits.take_room(state, placement.job, taken.job_groups)
+            if not placement.claim:
+                state.index.limits.take(placement, taken.limits)
+                limits.take_room(state, placement.job, taken.job_groups)
         else:
             stale.append(_label(placement))
     if not accepted:
         reserved = _write_time(draft, command)
         return {"planned": 0, "stale": stale, "reserved": reserved}, {}
-    numbers = Numbers(state)
-    if is_short(state, accepted):
+    return _write(draft, command, accepted, stale)
+
+
+def _still_waits(draft: Draft, placement: Placement, taken: Taken) -> bool:
+    """Whether what was placed waits as it did, and may begin."""
+    state = draft.state
+    if placement.claim:
+        own = taken.claimed(state, placement)
+        return binding.still_waits(state, viewer_of(state).table(), placement, draft.now_us, own)
+    return (
+        still_waits(state, placement, draft.now_us)
+        and has_room(state, placement.job, taken.elements)
+        and limits.has_room(state, placement.job, taken.job_groups)
+    )
+
+
+def _write(
+    draft: Draft, command: c.CommitPlan, accepted: list[Placement], stale: list[str]
+) -> Answer:
+    """The record of what holds: the short way where all of it may go that, else the general one."""
+    state, numbers = draft.state, Numbers(draft.state)
+    claims = [one for one in accepted if one.claim]
+    if not claims and is_short(state, accepted):
         planned = numbered(state, numbers, accepted, draft.now_us)
         draft.write(_facts(command, planned), *followed(state, planned, draft.now_us))
     else:
-        planned = [_number(draft, numbers, placement) for placement in accepted]
-        draft.open(_facts(command, planned), [_label(placement) for placement in accepted])
+        work = [one for one in accepted if not one.claim]
+        planned = [_number(draft, numbers, placement) for placement in work]
+        bound = [binding.bound(state, numbers, placement) for placement in claims]
+        facts = _facts(command, planned, bound)
+        draft.open(facts, [_label(placement) for placement in accepted])
         for group in planned:
             _begin(draft, group)
-        strike_out(draft, (placement.job for placement in accepted))
+        for one in bound:
+            binding.bind(draft, one)
+        strike_out(draft, (placement.job for placement in work))
     reserved = _write_time(draft, command)
-    return {"planned": len(planned), "stale": stale, "reserved": reserved}, {}
+    return {"planned": len(accepted), "stale": stale, "reserved": reserved}, {}
 
 
 def _write_time(draft: Draft, command: c.CommitPlan) -> int:
@@ -75,7 +102,9 @@ def _write_time(draft: Draft, command: c.CommitPlan) -> int:
     return written + write_evictions(draft, command.session, command.config_lsn, command.evictions)
 
 
-def _facts(command: c.CommitPlan, groups: Sequence[PlannedGroup]) -> Planned:
+def _facts(
+    command: c.CommitPlan, groups: Sequence[PlannedGroup], bound: Sequence[BoundClaim] = ()
+) -> Planned:
     return Planned(
         session=command.session,
         slice=command.slice,
@@ -86,11 +115,12 @@ def _facts(command: c.CommitPlan, groups: Sequence[PlannedGroup]) -> Planned:
         decision=DECISION_VERSION,
         digest=command.digest,
         groups=tuple(groups),
+        bound=tuple(bound),
     )
 
 
 def _label(placement: Placement) -> str:
-    return group_text(placement.group) if placement.group else job_text(placement.job)
+    return group_text(placement.group) if placement.group else asker_text(placement.job)
 
 
 # -- numbers --------------------------------------------------------------------------------------
@@ -143,6 +173,7 @@ def _member(state: State, numbers: Numbers, member: PlacedMember) -> MemberPlan:
         allocation=numbers.next("allocation"),
         shares=tuple(pooled_share(state.config.pools, share) for share in member.shares),
         alternative=member.alternative,
+        uses=tuple(number for _, number in uses_of(state, job_of(state, member.job))),
     )
 
 
@@ -160,37 +191,22 @@ def _claim(pools: Pools, numbers: Numbers, placed: PlacedClaim, lsn: int) -> Cla
     )
 
 
-def provider_of(config: Config, type_name: str) -> str:
-    """The provider that makes a claim of this type usable, "" when none is needed."""
-    for own in config.types:
-        if own.name == type_name:
-            return own.provider
-    known = BUILT_IN.get(type_name)
-    if known is None:
-        return type_name if type_name in UNDECLARED else ""
-    return known.provider if known.provision else ""
-
-
 def _attachment(
     state: State, numbers: Numbers, placed: PlacedClaim, claim: ClaimPlan
 ) -> AttachmentPlan | None:
     provider = provider_of(state.config, claim.type)
     if not provider:
         return None
-    extra = [("name", claim.name)]
-    address = state.hosts[placed.host].facts.address
-    for holding in claim.holdings:
-        if holding.instance and claim.type == "port":
-            extra += [("port", holding.instance.rsplit("/", 1)[1]), ("address", address)]
+    told = parameters_of(state, claim.name, claim.type, placed.host, claim.holdings)
     if placed.template.size_bytes:
-        extra.append(("size_bytes", str(placed.template.size_bytes)))
+        told["size_bytes"] = str(placed.template.size_bytes)
     own = dict(placed.template.parameters)
     return AttachmentPlan(
         attachment=numbers.next("attachment"),
         claim=claim.claim,
         host=placed.host,
         provider=provider,
-        parameters=tuple(sorted({**own, **dict(extra)}.items())),
+        parameters=tuple(sorted({**own, **told}.items())),
     )
 
 

@@ -273,7 +273,8 @@ def _attachment(draft: Draft, host: str, report: p.AttachmentResult) -> None:
         draft.fire("instance", key, "clear", why="")
     start = state.starts.get(found.start)
     if start is None or start.state != "OPEN":
-        if start is not None and state.claims[found.claim].state == "FAILED":
+        claim = state.claims[found.claim]
+        if claim.state == "FAILED" and (start is not None or claim.stands_alone):
             lose_claim(draft, found.claim)
         return
     if event == "provide":

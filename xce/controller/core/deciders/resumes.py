@@ -11,7 +11,7 @@ from xce.controller.core import commands as c
 from xce.controller.core.deciders.plan import DECISION_VERSION
 from xce.controller.core.fold.state import State
 from xce.controller.core.life.draft import Draft
-from xce.controller.core.life.suspending import give_back, hosts_of, suspended
+from xce.controller.core.life.suspending import give_back, hosts_of, waiting_members
 from xce.controller.core.resources.lending import lent, owed
 from xce.controller.core.resources.pools import free_of, name_of
 from xce.controller.core.resources.reported import total_on
@@ -27,15 +27,6 @@ def label(waiter: Waiter) -> str:
     """The gang, or the plain job, that waits to go on."""
     group, job = waiter
     return group_text(group) if group else job_text(job)
-
-
-def waiting_members(state: State, waiter: Waiter) -> list[int]:
-    """Who of it waits to go on; nobody once it was asked for no more."""
-    if waiter not in state.index.resuming:
-        return []
-    group, job = waiter
-    first = state.groups[group].members()[0] if group else job
-    return suspended(state, first)
 
 
 def commit_resumes(draft: Draft, command: c.CommitResumes) -> c.Rejection | Answer:

@@ -7,12 +7,15 @@ invariant is a bug: the process must stop before it writes more.
 
 from collections.abc import Iterator
 
-from xce.controller.core.arrays.elements import found_job, is_over
+from xce.controller.core.arrays.elements import is_over
+from xce.controller.core.claims.using import is_over as right_is_over
+from xce.controller.core.claims.using import live_launches
 from xce.controller.core.depending.judge import judge_waiter
 from xce.controller.core.depending.links import plain
 from xce.controller.core.fold.eligible import Waiter, still_awaits
 from xce.controller.core.fold.indexes import Indexes
 from xce.controller.core.fold.state import State
+from xce.controller.core.time.reservations import holder_of
 from xce.model.ids import group_text, job_index, job_number, job_text
 from xce.model.job import Job
 from xce.model.start import Start
@@ -62,6 +65,7 @@ def _problems(state: State) -> Iterator[str]:
     yield from _arrays(state)
     yield from _groups(state)
     yield from _claims(state)
+    yield from _standalone(state)
     yield from _reservations(state)
     yield from _suspended(state)
 
@@ -74,6 +78,8 @@ def _indexes(state: State) -> Iterator[str]:
     for name in _COMPARED:
         if _plain(getattr(fresh, name)) != _plain(getattr(state.index, name)):
             yield f"index {name} is not the fold of the tables"
+    if _plain(vars(fresh.claims)) != _plain(vars(state.index.claims)):
+        yield "what is counted of claims is not the fold of the tables"
     if fresh.links.dependents != state.index.links.dependents:
         yield "who waits for whom is not the fold of the tables"
     if plain(fresh.links.names) != plain(state.index.links.names):
@@ -225,6 +231,28 @@ def _claims(state: State) -> Iterator[str]:
             yield f"claim c{number} is {claim.state} while a consumer's launch is live"
 
 
+def _standalone(state: State) -> Iterator[str]:
+    """A claim that stands alone holds nothing before it is bound, has a generation from then on,
+    and lets go of nothing while somebody uses it."""
+    for number, claim in sorted(state.claims.items()):
+        if not claim.stands_alone:
+            continue
+        text = f"claim c{number} is {claim.state}"
+        if claim.state == "PENDING" and (claim.holdings or claim.generation):
+            yield f"{text}, it holds {claim.holdings} with generation {claim.generation}"
+        if claim.state == "BOUND" and not 0 < claim.generation <= state.lsn:
+            yield f"{text} with generation {claim.generation}"
+        if claim.state in ("RELEASING", "RELEASED") and live_launches(state, number):
+            yield f"{text} while launches {live_launches(state, number)} use it"
+        stays = claim.state in ("PENDING", "BOUND", "EXPIRED", "FAILED")
+        if stays and right_is_over(claim) and not live_launches(state, number):
+            yield f"{text}, its right is over and nobody uses it"
+    for allocation in state.allocations.values():
+        gone = [one for one in allocation.uses if one not in state.claims]
+        if gone:
+            yield f"job {job_text(allocation.job)} uses claims {gone} that are not there"
+
+
 def _suspended(state: State) -> Iterator[str]:
     """What is lent is lent by a member that is suspended, or was when it was told to end, and of
     which nothing runs."""
@@ -262,7 +290,7 @@ def _reservations(state: State) -> Iterator[str]:
     for number, one in sorted(state.tables["reservation"].items()):
         if one.holder == (0, 0):
             continue
-        found = state.groups.get(one.group) if one.group else found_job(state, one.job)
+        found = holder_of(state, one.group, one.job)
         if found is None or found.state != "PENDING":
             yield f"reservation {number} is for somebody who does not wait"
         if one.holder in holders:

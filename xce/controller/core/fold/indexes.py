@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from xce.controller.core.arrays.counts import ElementCounts
+from xce.controller.core.claims.counts import ClaimCounts, note_claim
 from xce.controller.core.depending.links import Links
 from xce.controller.core.fold.eligible import is_eligible, is_eligible_array
 from xce.controller.core.fold.holdings import Holdings, add
@@ -54,6 +55,7 @@ class Indexes(Holdings, Standing):
         self.users = self._interned.users
         self.links = Links()
         self.job_groups = GroupCounts()
+        self.claims = ClaimCounts()
         self.inventory = 0
         self.live_launches: dict[str, dict[int, None]] = {}
         self.live_attachments: dict[str, dict[int, None]] = {}
@@ -73,7 +75,7 @@ class Indexes(Holdings, Standing):
         self._hooks: dict[str, Callable[[Any, Any, Any], None]] = {
             "job": self._job,
             "array": self._array,
-            "job_group": self._job_group,
+            "job_group": self._may_fit,
             "group": self._group,
             "start": self._start,
             "launch": self._launch,
@@ -83,8 +85,8 @@ class Indexes(Holdings, Standing):
             "host": self._host,
             "instance": self._instance,
             "setting": self._setting,
-            "queue": self._queue,
-            "observed": self._observed,
+            "queue": self._may_fit,
+            "observed": self._may_fit,
             "reservation": partial(note_reservation, self),
         }
 
@@ -93,6 +95,11 @@ class Indexes(Holdings, Standing):
         hook = self._hooks.get(what)
         if hook is not None:
             hook(key, old, new)
+
+    @property
+    def clean_us(self) -> int:
+        """How long what has ended stays in the state."""
+        return self._state.config.clean_period_us
 
     def settle(self) -> None:
         """Count what was touched since the last call as one change of each host."""
@@ -164,7 +171,7 @@ class Indexes(Holdings, Standing):
             self._delays(new.spec, new.pending_us, key)
         ended = new is not None and new.state in ENDED_JOB and new.group == 0
         if ended and (old is None or old.state != new.state):
-            self.timer(new.ended_us + self._state.config.clean_period_us, "retire_job", key)
+            self.timer(new.ended_us + self.clean_us, "retire_job", key)
         # Last: a spec that nobody names any more is forgotten, and the old place is of one.
         self._count_user(old, new)
 
@@ -198,7 +205,7 @@ class Indexes(Holdings, Standing):
         if waits and not (waited and old.pending_us == new.pending_us):
             self._delays(new.spec, new.pending_us, key)
         if new is not None and new.ended_us and (old is None or old.ended_us != new.ended_us):
-            self.timer(new.ended_us + self._state.config.clean_period_us, "retire_array", key)
+            self.timer(new.ended_us + self.clean_us, "retire_array", key)
         self._count_user(old, new)
 
     def _in_group(self, old: Any, new: Any) -> None:
@@ -209,10 +216,6 @@ class Indexes(Holdings, Standing):
                 continue
             count = self.job_groups.array if isinstance(one, Array) else self.job_groups.job
             count(spec.job_group, *((one, None) if is_old else (None, one)))
-
-    def _job_group(self, key: Any, old: Any, new: Any) -> None:
-        """Other limits: what did not fit may fit now."""
-        self.freed += 1
 
     def _watch(self, key: int, old: Any, new: Any) -> None:
         """Jobs whose reservations fall with time, or that keep others out of their units."""
@@ -256,7 +259,7 @@ class Indexes(Holdings, Standing):
         if new.window_until_us and (old is None or old.window_until_us != new.window_until_us):
             self.timer(new.window_until_us, "window", key)
         if new.state in ENDED_GROUP and (old is None or old.state != new.state):
-            self.timer(new.ended_us + self._state.config.clean_period_us, "retire_group", key)
+            self.timer(new.ended_us + self.clean_us, "retire_group", key)
 
     def _start(self, key: Any, old: Any, new: Any) -> None:
         if old is None:
@@ -290,6 +293,7 @@ class Indexes(Holdings, Standing):
     def _attachment(self, key: Any, old: Any, new: Any) -> None:
         host = (new or old).host
         live = self.live_attachments.setdefault(host, {})
+        self.freed += new is not None and new.state == "READY" and not new.start
         if new is not None and new.state in LIVE_ATTACHMENT:
             live[key] = None
         elif live.pop(key, _NONE) is None and new is not None:
@@ -300,15 +304,14 @@ class Indexes(Holdings, Standing):
         found = self._state.starts.get(start)
         if found is None:
             return
-        clean_us = self._state.config.clean_period_us
         group = self._state.groups.get(found.group)
         if group is not None:
             if group.state in ENDED_GROUP:
-                self.timer(group.ended_us + clean_us, "retire_group", group.number)
+                self.timer(group.ended_us + self.clean_us, "retire_group", group.number)
             return
         for job in (self._state.jobs.get(key) for key in found.members):
             if job is not None and job.state in ENDED_JOB:
-                self.timer(job.ended_us + clean_us, "retire_job", job.key)
+                self.timer(job.ended_us + self.clean_us, "retire_job", job.key)
 
     def _retire_late_ref(self, ref: int) -> None:
         """Nobody waits for an ended job or gang any more: its time to retire may have passed."""
@@ -322,10 +325,11 @@ class Indexes(Holdings, Standing):
         if over is not None and over.state in ENDED_JOB:
             what = "retire_job" if group is None else "retire_group"
             key = ref if group is None else group.number
-            self.timer(over.ended_us + self._state.config.clean_period_us, what, key)
+            self.timer(over.ended_us + self.clean_us, what, key)
 
     def _allocation(self, key: Any, old: Any, new: Any) -> None:
         self.allocation_changed(key, new or old)
+        self.claims.allocation(key, old, new)
         for host, counters, instances in kept(old) if old is not None else ():
             self._use(host, counters, -1)
             self._give_back(host, instances, ("allocation", key))
@@ -341,6 +345,7 @@ class Indexes(Holdings, Standing):
             self._use(holding.host, ((holding.counter, holding.amount),), 1)
             self._hold(holding.host, (holding.instance,), ("claim", key))
         self.limits.refresh_claim(key)
+        note_claim(self, key, old, new)
 
     def _host(self, key: Any, old: Any, new: Any) -> None:
         known = (None if one is None or one.liveness == "GONE" else one.facts for one in (old, new))
@@ -348,10 +353,6 @@ class Indexes(Holdings, Standing):
             self.inventory += 1
         self.freed += 1
         self._touch(key)
-
-    def _observed(self, key: Any, old: Any, new: Any) -> None:
-        """What did not fit may fit now. The host's version stays: a plan is not stale for it."""
-        self.freed += 1
 
     def _count_user(self, old: Any, new: Any) -> None:
         """Who names a spec: what nobody names any more is forgotten, once the change stays."""
@@ -375,8 +376,9 @@ class Indexes(Holdings, Standing):
         self.freed += 1
         self.config_changed()
 
-    def _queue(self, key: Any, old: Any, new: Any) -> None:
-        """It may give out work now, or not."""
+    def _may_fit(self, key: Any, old: Any, new: Any) -> None:
+        """Other limits, queues or reported values: what did not fit may fit now. The versions of
+        hosts stay: no plan is stale for it."""
         self.freed += 1
 
     def _instance(self, key: Any, old: Any, new: Any) -> None:

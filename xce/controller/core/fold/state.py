@@ -44,7 +44,8 @@ class Trial:
 
 
 class State(Tables):
-    """The fold of the log up to `lsn`."""
+    """The fold of the log up to `lsn`. `memo` is for those who look at it: what they keep between
+    looks, and can make anew."""
 
     def __init__(self) -> None:
         self.lsn = 0
@@ -56,6 +57,7 @@ class State(Tables):
         self.texts: dict[str, bytes] = {}
         self._placing: dict[str, str] = {}
         self.index = Indexes(self)
+        self.memo: dict[str, Any] = {}
         self.changed: dict[tuple[str, Key], None] = {}
         self._undo: list[tuple[str, Key, Any]] | None = None
 

@@ -205,7 +205,8 @@ class Draft:
             case "launch", "stop":
                 return {"stop_us": self.now_us}
             case "claim", "free":
-                return {"holdings": ()}
+                ended = {"ended_us": self.now_us} if entity.stands_alone else {}
+                return {"holdings": (), **ended}
             case "job", "start":
                 return {"started_us": self.now_us}
             case "job", ("start_failed" | "return" | "requeue"):

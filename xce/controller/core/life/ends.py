@@ -81,13 +81,21 @@ def lose_claim(draft: Draft, claim: int) -> None:
     claim is stopped, for that reason."""
     state = draft.state
     found = state.claims[claim]
-    if state.starts[found.start].state == "OPEN":
-        culprit = f"claim {found.name or found.type} ({claim_text(claim)}) was lost"
-        fail_start(draft, found.start, CLAIM_LOST, (culprit,))
-        return
-    for number in consumers(state, claim):
-        if state.launches[number].state in LIVE_LAUNCH:
-            draft.fire("launch", number, "stop", stop_reason=CLAIM_LOST)
+    culprit = f"claim {found.name or found.type} ({claim_text(claim)}) was lost"
+    used = consumers(state, claim)
+    starts = [found.start] if found.start else [state.launches[one].start for one in used]
+    opened = [one for one in dict.fromkeys(starts) if state.starts[one].state == "OPEN"]
+    for start in opened:
+        fail_start(draft, start, CLAIM_LOST, (culprit,))
+    for number in used:
+        launch = state.launches[number]
+        if launch.start not in opened and launch.state in LIVE_LAUNCH:
+            _stop_for_claim(draft, number, claim)
+
+
+def _stop_for_claim(draft: Draft, number: int, claim: int) -> None:
+    draft.name(claim_text(claim))
+    draft.fire("launch", number, "stop", stop_reason=CLAIM_LOST)
 
 
 def _why(facts: LaunchEnded) -> str:

@@ -5,6 +5,8 @@ Pure look-ups. A relation gives keys in an order that the state fixes (rank orde
 
 from collections.abc import Callable, Iterable
 
+from xce.controller.core.claims.using import is_over as right_is_over
+from xce.controller.core.claims.using import live_launches
 from xce.controller.core.fold.shape import shape_of
 from xce.controller.core.fold.state import Key, State
 from xce.model.tables import LIVE_LAUNCH
@@ -25,16 +27,21 @@ def launches_of_group(state: State, key: Key) -> list[int]:
 
 
 def claims_of_launch(state: State, key: Key) -> list[int]:
-    """Claims of the start that this launch, by ending, may leave without a consumer."""
+    """Claims that this launch, by ending, may leave without a consumer: of its start, and those
+    that stand alone and are used."""
     launch = state.launches[key]  # type: ignore[index]
     shape = shape_of(state, launch.start)
-    claims = (*shape.shared, *shape.claims_of_job.get(launch.job, ()))
+    allocation = state.allocations.get(launch.allocation)
+    used = allocation.uses if allocation is not None else ()
+    claims = (*shape.shared, *shape.claims_of_job.get(launch.job, ()), *used)
     return sorted(claim for claim in claims if claim in state.claims)
 
 
 def consumers_live(state: State, key: Key) -> bool:
     """Whether a live launch may still use the claim, or what the claim lives for goes on."""
     claim = state.claims[key]  # type: ignore[index]
+    if claim.stands_alone:
+        return not right_is_over(claim) or bool(live_launches(state, claim.number))
     start = state.starts[claim.start]
     if claim.job:
         return any(
@@ -50,8 +57,11 @@ def consumers_live(state: State, key: Key) -> bool:
 
 
 def consumers(state: State, claim: int) -> list[int]:
-    """Launches of the claim's start that may use it, in order."""
+    """Launches that may use the claim, in order: of its start, or of those who use one that stands
+    alone."""
     found = state.claims[claim]
+    if found.stands_alone:
+        return live_launches(state, claim)
     start = state.starts[found.start]
     if found.job:
         return list(launches_of_member(state, start.number, found.job))

@@ -167,3 +167,12 @@ def _lend(draft: Draft, job: Job) -> None:
         draft.patch("allocation", allocation.number, lent=lent)
     if job.suspended_by == SYSTEM:
         draft.patch("job", job.key, resume_us=draft.now_us)
+
+
+def waiting_members(state: State, waiter: tuple[int, int]) -> list[int]:
+    """Who of it waits to go on; nobody once it was asked for no more."""
+    if waiter not in state.index.resuming:
+        return []
+    group, job = waiter
+    first = state.groups[group].members()[0] if group else job
+    return suspended(state, first)

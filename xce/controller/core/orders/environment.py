@@ -5,17 +5,19 @@ let go, because values of claims may only be known once their attachments are RE
 contract.md "In the process", LSF 10.1 "Environment variables set for job execution".
 """
 
+from xce.controller.core.claims.using import uses_of
 from xce.controller.core.fold.shape import shape_of
 from xce.controller.core.fold.state import State
 from xce.controller.core.orders.hostfiles import affinity_lines, listed, rank_lines
 from xce.model.host import Instance
 from xce.model.ids import group_text, job_index, job_number, job_text
 from xce.model.job import Job, Spec
-from xce.model.placing import Share
+from xce.model.placing import Holding, Share
 from xce.model.start import Claim, Launch
 from xce.resreq.resolve import effective
 
 DEVICE_TYPES = ("gpu",)
+_AS_WORD = str.maketrans("-.", "__")
 WIDE_HOSTS_MAX = 4096
 WIDE_LINES_MAX = 65_536  # the kernel takes 128 KiB in one string, with its name
 
@@ -95,8 +97,8 @@ def _array(state: State, job: Job) -> dict[str, str]:
 def _devices(state: State, launch: Launch, job: Job, shares: tuple[Share, ...]) -> dict[str, str]:
     """Devices of this member on this host, by their UUID, in bit order."""
     keys = [key for share in shares if share.host == launch.host for key in share.instances]
-    for claim in claims_seen_by(state, launch, job):
-        if claim.job == job.key:
+    for _, claim in claims_seen_by(state, launch, job):
+        if claim.stands_alone or claim.job == job.key:
             keys += [
                 holding.instance
                 for holding in claim.holdings
@@ -137,8 +139,8 @@ def go_environment(state: State, launch: Launch) -> dict[str, str]:
     """What is only known once every attachment is READY."""
     job = state.jobs[launch.job]
     env: dict[str, str] = {}
-    for claim in claims_seen_by(state, launch, job):
-        prefix = f"XCE_CLAIM_{claim.name.upper().replace('-', '_')}"
+    for name, claim in claims_seen_by(state, launch, job):
+        prefix = f"XCE_CLAIM_{name.upper().translate(_AS_WORD)}"
         value = _value(state, claim, launch.host)
         env[f"{prefix}_ID"] = f"c{claim.number}"
         env[f"{prefix}_GENERATION"] = str(claim.generation)
@@ -150,12 +152,15 @@ def go_environment(state: State, launch: Launch) -> dict[str, str]:
     return env
 
 
-def claims_seen_by(state: State, launch: Launch, job: Job) -> list[Claim]:
-    """Claims of the start that the launch's processes may use, in the order they were made."""
+def claims_seen_by(state: State, launch: Launch, job: Job) -> list[tuple[str, Claim]]:
+    """Claims that the launch's processes may use, by their names for them: of its start in the
+    order they were made, then those that stand alone."""
     shape = shape_of(state, launch.start)
     numbers = sorted((*shape.shared, *shape.claims_of_job.get(job.key, ())))
     claims = (state.claims[number] for number in numbers)
-    return [claim for claim in claims if claim.scope != "role" or claim.role == job.role]
+    own = [(one.name, one) for one in claims if one.scope != "role" or one.role == job.role]
+    used = ((name, state.claims.get(number)) for name, number in uses_of(state, job))
+    return [*own, *((name, claim) for name, claim in used if claim is not None)]
 
 
 def _value(state: State, claim: Claim, host: str) -> str:
@@ -163,9 +168,13 @@ def _value(state: State, claim: Claim, host: str) -> str:
     here = [one for one in attached if one.host == host] or attached
     if here:
         return here[0].value
-    names = [
-        device_id(state.instances[holding.instance])
-        for holding in claim.holdings
-        if holding.instance in state.instances
-    ]
-    return ",".join(names)
+    near = [one for one in claim.holdings if one.host == host] or claim.holdings
+    return ",".join(_held(state, holding) for holding in near)
+
+
+def _held(state: State, holding: Holding) -> str:
+    """A device's id, the name of any other instance, or an amount in its base unit."""
+    if not holding.instance:
+        return str(holding.amount)
+    found = state.instances.get(holding.instance)
+    return device_id(found) if found is not None else holding.instance.rsplit("/", 1)[1]

@@ -93,7 +93,11 @@ def touched(record: Record) -> tuple[list[int], list[int]]:
     launches: dict[int, None] = {}
     attachments: dict[int, None] = {}
     body = record.body
-    if record.kind == "Planned":
+    if record.kind == "ClaimCreated":
+        attachments.update(dict.fromkeys(one.attachment for one in body.attachments))  # type: ignore[attr-defined]
+    elif record.kind == "Planned":
+        for bound in body.bound:  # type: ignore[attr-defined]
+            attachments.update(dict.fromkeys(one.attachment for one in bound.attachments))
         for group in body.groups:  # type: ignore[attr-defined]
             launches.update(dict.fromkeys(one.launch for one in group.launches))
             attachments.update(dict.fromkeys(one.attachment for one in group.attachments))

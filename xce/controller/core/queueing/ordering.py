@@ -13,6 +13,7 @@ from xce.model.config.shares import ShareTree, account_of
 from xce.model.group import Group
 from xce.model.ids import array_key, is_array_key, job_number, place_of
 from xce.model.job import Job
+from xce.model.start import Claim
 from xce.model.waiting.array import Array
 from xce.scheduler.order import ALWAYS, Place
 from xce.scheduler.policies import FAIRSHARE, Waits, parts
@@ -76,13 +77,21 @@ class Ordering:
         work = self._waits(job, spec.tasks if spec else 1)
         own = (0, place_of(key))
         turn = job.turn if isinstance(job, Job) else 0
-        return self._place(job, work, account, (0, turn, *own) if turn else own)
+        number = (0, turn, *own) if turn else own
+        return self._place(job.queue, job.position, work, (account, number))
 
     def of_group(self, group: Group) -> Place:
         """A gang's place."""
         members = sum(role.count for role in group.roles)
         account = self.account(group.queue, group.owner, "")
-        return self._place(group, self._waits(group, members), account, (1, group.number))
+        work = self._waits(group, members)
+        return self._place(group.queue, group.position, work, (account, (1, group.number)))
+
+    def of_claim(self, claim: Claim) -> Place:
+        """The place of a standalone claim that waits; it is charged to nobody's share."""
+        config, count = self._state.config, sum(one.count for one in claim.requests)
+        work = Waits(claim.priority, claim.pending_us, count, config.age_add, config.age_every_us)
+        return self._place(claim.queue, 0, work, ("", (2, claim.number)))
 
     def class_of(self, job: Job | Array) -> str:
         """What a plain job, or each element of an array, is equal to for placement."""
@@ -95,12 +104,15 @@ class Ordering:
         since_us = getattr(work, "turn_us", 0) or work.submit_us
         return Waits(work.priority, since_us, tasks, config.age_add, config.age_every_us)
 
-    def _place(self, work: Work, waits: Waits, account: str, number: tuple[int, ...]) -> Place:
-        queue = self._queues.get(work.queue)
+    def _place(
+        self, queued: str, position: int, waits: Waits, who: tuple[str, tuple[int, ...]]
+    ) -> Place:
+        account, number = who
+        queue = self._queues.get(queued)
         policies = (queue.order if queue else ()) or self._state.config.order
         before, after = parts(policies, waits)
         rank = queue.priority if queue else 0
-        key = (-rank, work.position, *before, *after, *number)
+        key = (-rank, position, *before, *after, *number)
         if FAIRSHARE not in policies:
             account = ""
         return Place(key, account, ALWAYS + len(before)) if account else Place(key)

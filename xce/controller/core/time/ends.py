@@ -10,12 +10,13 @@ nobody knows when; what it lent is not its own to end.
 
 from collections.abc import Iterator, Sequence
 
+from xce.controller.core.claims.using import consumers_of
 from xce.controller.core.fold.state import State
 from xce.controller.core.resources.lending import held, released
 from xce.controller.core.time.watch import length_us
 from xce.model.config import SECOND_US
 from xce.model.config.backfill import SUSPEND
-from xce.model.ids import group_text, job_text
+from xce.model.ids import claim_text, group_text, job_text
 from xce.model.job import Job
 from xce.scheduler.time.terms import FOREVER_US, Ending, share_of
 
@@ -69,6 +70,7 @@ def endings(state: State, now_us: int) -> tuple[Ending, ...]:
         if shares:
             found.append(Ending(end_us=at_us, who=_who(job), shares=tuple(shares)))
     found.extend(_of_claims(state, shared, now_us))
+    found.extend(_of_leases(state, now_us))
     return tuple(found)
 
 
@@ -93,6 +95,18 @@ def _of_claims(state: State, shared: dict[int, int], now_us: int) -> Iterator[En
         if last_us < FOREVER_US and claim.holdings:
             shares = tuple(share_of(holding) for holding in claim.holdings)
             yield Ending(end_us=last_us, who=_who(members[0]), shares=shares)
+
+
+def _of_leases(state: State, now_us: int) -> Iterator[Ending]:
+    """Standalone claims whose lease ends, unless somebody who uses it goes on for longer."""
+    for number, claim in sorted(state.claims.items()):
+        if claim.stands_alone and claim.until_us and claim.holdings:
+            members = [state.jobs[key] for key in consumers_of(state, number)]
+            own_us = max(claim.until_us, now_us + SECOND_US)
+            last_us = max(own_us, latest_us(state, members, now_us)) if members else own_us
+            if last_us < FOREVER_US:
+                shares = tuple(share_of(holding) for holding in claim.holdings)
+                yield Ending(end_us=last_us, who=claim_text(number), shares=shares)
 
 
 def latest_us(state: State, jobs: Sequence[Job], now_us: int) -> int:

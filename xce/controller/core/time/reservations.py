@@ -11,8 +11,11 @@ from xce.controller.core.arrays.elements import found_job
 from xce.controller.core.fold.state import State
 from xce.controller.core.life.draft import Draft
 from xce.controller.core.resources.pools import pooled_share
-from xce.model.ids import group_text, job_text
+from xce.model.group import Group
+from xce.model.ids import asker_text, claim_of, group_text
+from xce.model.job import Job
 from xce.model.records import ReservationEnded, ReservationSet
+from xce.model.start import Claim
 from xce.model.waiting.reservation import Reservation
 from xce.scheduler.plan import Placement
 from xce.scheduler.time.terms import BACKFILL, Hold, Reserve
@@ -71,8 +74,15 @@ def reserved_since(state: State, placement: Placement, lsn: int) -> bool:
 
 def waits(state: State, group: int, job: int) -> bool:
     """Whether the holder of a reservation still waits to be placed."""
-    found = state.groups.get(group) if group else found_job(state, job)
+    found = holder_of(state, group, job)
     return found is not None and found.state == "PENDING"
+
+
+def holder_of(state: State, group: int, job: int) -> Group | Job | Claim | None:
+    """For whom something is reserved: a gang, a plain job, or a standalone claim by its key."""
+    if group:
+        return state.groups.get(group)
+    return state.claims.get(claim_of(job)) if job < 0 else found_job(state, job)
 
 
 def settle_reservations(draft: Draft) -> None:
@@ -82,8 +92,8 @@ def settle_reservations(draft: Draft) -> None:
         found = reservations(state)[number]
         if found.holder == (0, 0) or waits(state, found.group, found.job):
             continue
-        holder = state.groups.get(found.group) if found.group else found_job(state, found.job)
-        begun = holder is not None and holder.state in ("STARTING", "RUNNING")
+        holder = holder_of(state, found.group, found.job)
+        begun = holder is not None and holder.state in ("STARTING", "RUNNING", "BOUND")
         end_reservation(draft, number, USED if begun else UNUSED)
 
 
@@ -108,7 +118,7 @@ def holds(state: State) -> tuple[Hold, ...]:
 
 
 def _hold(state: State, one: Reservation) -> Hold:
-    holder = state.groups.get(one.group) if one.group else found_job(state, one.job)
+    holder = holder_of(state, one.group, one.job)
     return Hold(
         number=one.number, kind=one.kind, group=one.group, job=one.job, who=holder_text(one),
         queue=holder.queue if holder is not None else "", from_us=one.from_us,
@@ -122,4 +132,4 @@ def holder_text(one: Reservation) -> str:
 
 
 def _who(group: int, job: int) -> str:
-    return group_text(group) if group else job_text(job)
+    return group_text(group) if group else asker_text(job)

@@ -6,6 +6,7 @@ from typing import Any
 from msgspec import structs
 
 from xce.controller.core import commands as c
+from xce.controller.core.claims.using import resolved
 from xce.controller.core.deciders.asked.arrays import wrong_array
 from xce.controller.core.deciders.asked.authority import owner_of, queue_of
 from xce.controller.core.deciders.asked.queues import unfit_for
@@ -41,7 +42,7 @@ def submit_job(draft: Draft, command: c.SubmitJob) -> c.Rejection | Answer:
     wrong = wrong_times(command.spec, draft.now_us) or wrong_array(state.config, command)
     if wrong is not None:
         return wrong
-    spec = check_spec(state.config, command.spec) or resolve_spec(state.config, command.spec, queue)
+    spec = _resolved(state, command, queue, owner)
     if isinstance(spec, c.Rejection):
         return spec
     after = resolve(state, owner, command.after, command.past) if command.after else None
@@ -93,6 +94,19 @@ def submit_job(draft: Draft, command: c.SubmitJob) -> c.Rejection | Answer:
     return answer, {name: blob, **command.blobs}
 
 
+def _resolved(
+    state: State, command: c.SubmitJob, queue: QueueConfig, owner: int
+) -> Spec | c.Rejection:
+    """The spec with its requirement resolved, and the claims that it uses by their numbers."""
+    spec = check_spec(state.config, command.spec) or resolve_spec(state.config, command.spec, queue)
+    if isinstance(spec, c.Rejection):
+        return spec
+    claims = resolved(state, command.actor, owner, spec.claims)
+    if isinstance(claims, c.Rejection):
+        return claims
+    return structs.replace(spec, claims=claims) if claims != spec.claims else spec
+
+
 def _taken(state: State, command: c.SubmitJob) -> tuple[QueueConfig, int] | c.Rejection:
     """The queue that takes the job, and whose it is; or why no queue does."""
     if command.never:
@@ -130,7 +144,24 @@ def submit_group(draft: Draft, command: c.SubmitGroup) -> c.Rejection | Answer:
         if isinstance(spec, c.Rejection):
             return structs.replace(spec, field=f"roles[{role.name}].{spec.field}")
         specs.append(spec)
-    return _write_group(draft, command, (queue, owner), specs)
+    asked = _with_claims(state, command, owner)
+    if isinstance(asked, c.Rejection):
+        return asked
+    return _write_group(draft, asked, (queue, owner), specs)
+
+
+def _with_claims(state: State, command: c.SubmitGroup, owner: int) -> c.SubmitGroup | c.Rejection:
+    """The command with the numbers of the standalone claims that its manifest names."""
+    spec, roles = command.spec, []
+    claims = resolved(state, command.actor, owner, spec.claims)
+    if isinstance(claims, c.Rejection):
+        return claims
+    for role in spec.roles:
+        own = resolved(state, command.actor, owner, role.claims)
+        if isinstance(own, c.Rejection):
+            return structs.replace(own, field=f"roles[{role.name}].{own.field}")
+        roles.append(structs.replace(role, claims=own))
+    return structs.replace(command, spec=structs.replace(spec, claims=claims, roles=tuple(roles)))
 
 
 def _write_group(

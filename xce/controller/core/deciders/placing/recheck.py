@@ -8,6 +8,9 @@ check; else the hosts, their counters, instances and ports are checked in full.
 from collections.abc import Iterator
 
 from xce.controller.core.arrays.elements import found_job
+from xce.controller.core.claims.counts import amounts_of
+from xce.controller.core.claims.placing import holdings_of
+from xce.controller.core.claims.using import uses_of, why_not
 from xce.controller.core.fold.eligible import is_eligible
 from xce.controller.core.fold.state import State
 from xce.controller.core.queueing.limits import Bucket
@@ -39,11 +42,22 @@ class Taken:
         self._accepted.append(placement)
         for host, _ in placement.host_versions:
             self.bumps[host] = self.bumps.get(host, 0) + 1
-        if job_index(placement.job):
+        if placement.job > 0 and job_index(placement.job):
             number = job_number(placement.job)
             self.elements[number] = self.elements.get(number, 0) + 1
         for pool, amount in pooled(pools, placement) if pools else ():
             self.pools[name_of(pool)] = self.pools.get(name_of(pool), 0) + amount
+
+    def claimed(self, state: State, placement: Placement) -> dict[str, int]:
+        """What the plan gave so far to standalone claims of the same owner, with or without a
+        lease: a little too strict where some have one."""
+        owner = state.claims[placement.claim].owner if placement.claim in state.claims else -1
+        found: dict[str, int] = {}
+        for one in self._accepted:
+            if one.claim and state.claims[one.claim].owner == owner:
+                for what, amount in amounts_of(holdings_of(state, one)).items():
+                    found[what] = found.get(what, 0) + amount
+        return found
 
     def counter(self, host: str, name: str) -> int:
         """How much of a host's counter was taken."""
@@ -75,11 +89,16 @@ def still_waits(state: State, placement: Placement, now_us: int) -> bool:
         job = found_job(state, placement.members[0].job)
         if job is None or not is_eligible(job) or job.not_before_us > now_us:
             return False
+        if why_not(state, uses_of(state, job)) is not None:
+            return False
         return state.index.ordering.dispatches(job.queue)
     if not state.index.ordering.dispatches(queue):
         return False
     jobs = (state.jobs.get(member.job) for member in placement.members)
-    return all(job is not None and job.state == "PENDING" for job in jobs)
+    return all(
+        job is not None and job.state == "PENDING" and why_not(state, uses_of(state, job)) is None
+        for job in jobs
+    )
 
 
 def still_fits(state: State, placement: Placement, taken: Taken, seen_us: int) -> bool:
@@ -90,7 +109,7 @@ def still_fits(state: State, placement: Placement, taken: Taken, seen_us: int) -
         return False
     if not _reports_hold(state, placement, taken, seen_us):
         return False
-    if not state.index.limits.holds(placement, taken.limits):
+    if not placement.claim and not state.index.limits.holds(placement, taken.limits):
         return False
     version, bumps = state.index.version, taken.bumps
     for host, seen in placement.host_versions:

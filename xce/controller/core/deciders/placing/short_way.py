@@ -36,7 +36,8 @@ def is_short(state: State, placements: Sequence[Placement]) -> bool:
 def _goes_short(state: State, one: Placement) -> bool:
     if one.group or one.claims or len(one.members[0].shares) != 1 or one.must_end_us:
         return False
-    return not state.specs[job_of(state, one.members[0].job).spec].stop_after_us
+    spec = state.specs[job_of(state, one.members[0].job).spec]
+    return not spec.stop_after_us and not spec.claims
 
 
 def numbered(

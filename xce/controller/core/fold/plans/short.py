@@ -28,7 +28,7 @@ def fold_short(state: State, record: r.Record) -> int:
     assert isinstance(body, r.Planned)
     then, groups = body.then, body.groups
     count = 3 * len(groups)
-    if len(then) < count or any(change.what != "element" for change in then[count:]):
+    if body.bound or len(then) < count or any(change.what != "element" for change in then[count:]):
         return 0
     for at, planned in enumerate(groups):
         if not _is_short(planned, then[3 * at], then[3 * at + 1], then[3 * at + 2]):

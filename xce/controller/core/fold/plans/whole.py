@@ -1,11 +1,12 @@
 """What a plan's facts bring into being: starts, allocations, launches, claims, attachments."""
 
 from xce.controller.core.arrays.elements import job_of
+from xce.controller.core.fold.plans.claims import attach
 from xce.controller.core.fold.plans.counters import count_up
 from xce.controller.core.fold.state import State
 from xce.model import records as r
 from xce.model.placing import ClaimPlan, LaunchPlan, MemberPlan
-from xce.model.start import Allocation, Attachment, Claim, Launch, Start
+from xce.model.start import Allocation, Claim, Launch, Start
 
 
 def fold_planned(state: State, record: r.Record, body: r.Planned) -> None:
@@ -14,6 +15,9 @@ def fold_planned(state: State, record: r.Record, body: r.Planned) -> None:
     for planned in body.groups:
         _start(state, record, planned)
         state.index.settle()
+    for bound in body.bound:
+        for attachment in bound.attachments:
+            attach(state, attachment, 0)
 
 
 def _start(state: State, record: r.Record, planned: r.PlannedGroup) -> None:
@@ -44,17 +48,7 @@ def _start(state: State, record: r.Record, planned: r.PlannedGroup) -> None:
     for claim in planned.claims:
         _bind(state, record, planned, (claim, attached.get(claim.claim, [])))
     for attachment in planned.attachments:
-        count_up(state, "attachment", attachment.attachment)
-        made = Attachment(
-            number=attachment.attachment,
-            claim=attachment.claim,
-            host=attachment.host,
-            start=planned.start,
-            state="PROVISIONING",
-            provider=attachment.provider,
-            parameters=attachment.parameters,
-        )
-        state.put("attachment", attachment.attachment, made)
+        attach(state, attachment, planned.start)
 
 
 def _allocate(
@@ -73,6 +67,7 @@ def _allocate(
         launches=tuple(launch.launch for launch in launches),
         generation=record.lsn,
         alternative=member.alternative,
+        uses=member.uses,
     )
     count_up(state, "allocation", member.allocation)
     state.put("allocation", member.allocation, allocation)

@@ -1,0 +1,1 @@
+"""Claims over HTTP: looked at, made, renewed, checked, given back."""

@@ -1,0 +1,1 @@
+"""Standalone claims: durable rights that outlive jobs, their leases and their consumers."""

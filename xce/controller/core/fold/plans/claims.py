@@ -1,0 +1,40 @@
+"""What records bring into being of standalone claims and of what makes them usable."""
+
+from xce.controller.core.fold.plans.counters import count_up
+from xce.controller.core.fold.state import State
+from xce.model import records as r
+from xce.model.placing import AttachmentPlan
+from xce.model.start import STANDALONE, Attachment, Claim
+
+
+def fold_claim(state: State, record: r.Record, body: r.ClaimCreated) -> None:
+    """A claim, bound with what it holds or waiting."""
+    claim = Claim(
+        number=body.claim, name=body.name, type=body.requests[0].type, scope=STANDALONE,
+        owner=body.owner, state="BOUND" if body.bound else "PENDING",
+        generation=record.lsn if body.bound else 0, count=body.requests[0].count,
+        holdings=body.holdings,
+        attachments=tuple(one.attachment for one in body.attachments),
+        created_us=record.at_us, requests=body.requests, island=body.island, queue=body.queue,
+        priority=body.priority, pending_us=record.at_us, until_us=body.until_us,
+        on_expiry=body.on_expiry, reclaim=body.reclaim,
+    )  # fmt: skip
+    count_up(state, "claim", body.claim)
+    state.put("claim", body.claim, claim)
+    for one in body.attachments:
+        attach(state, one, 0)
+
+
+def attach(state: State, planned: AttachmentPlan, start: int) -> None:
+    """An attachment that its provider is to make."""
+    count_up(state, "attachment", planned.attachment)
+    made = Attachment(
+        number=planned.attachment,
+        claim=planned.claim,
+        host=planned.host,
+        start=start,
+        state="PROVISIONING",
+        provider=planned.provider,
+        parameters=planned.parameters,
+    )
+    state.put("attachment", planned.attachment, made)

@@ -1,0 +1,18 @@
+"""What a standalone claim asks for, and the words that its life is told in."""
+
+from msgspec import Struct
+
+WAIT, STOP = ON_EXPIRY = ("wait", "stop")
+DELETE, RETAIN = RECLAIM = ("delete", "retain")
+RELEASED, DELETED = "release", "delete"
+
+
+class ClaimRequest(Struct, frozen=True, gc=False, kw_only=True):
+    """`count` instances of a type that match `select`, or an `amount` of a counter in its base
+    unit, from one host."""
+
+    type: str
+    count: int = 1
+    amount: int = 0
+    select: str = ""
+    parameters: tuple[tuple[str, str], ...] = ()
