@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 
 from xce.api.asks import user_name
+from xce.api.claims.shown import standalone
 from xce.api.ports import StateView
 from xce.api.silence import silence
 from xce.api.usage import suspended_stat
-from xce.controller.core.claims.using import consumers_of
 from xce.controller.core.depending.judge import told_of
 from xce.controller.core.orders.wanted import expand, output_path
 from xce.controller.core.time.estimate import Estimate
@@ -321,30 +321,7 @@ class Shown:
                 for one in attached
             ],
             "why": claim.why or None,
-            **(self._standalone(claim) if claim.stands_alone else {}),
-        }
-
-    def _standalone(self, claim: Claim) -> Body:
-        """What only claims have that stand alone."""
-        return {
-            "requests": [
-                {
-                    "type": one.type,
-                    "count": one.count,
-                    "amount": one.amount or None,
-                    "select": one.select or None,
-                }
-                for one in claim.requests
-            ],
-            "island": claim.island or None,
-            "queue": claim.queue,
-            "priority": claim.priority,
-            "until_us": claim.until_us or None,
-            "on_expiry": claim.on_expiry,
-            "reclaim": claim.reclaim,
-            "ending": claim.asked or None,
-            "created_us": claim.created_us,
-            "consumers": [job_text(key) for key in consumers_of(self.state, claim.number)],
+            **(standalone(self.state, claim) if claim.stands_alone else {}),
         }
 
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from xce.model.host import Attribute, Host, HostFacts, Instance
-from xce.model.ids import asker_text, claim_of, group_text, instance_key, job_text
+from xce.model.ids import asker_text, group_text, instance_key, job_text
 from xce.model.job import ONCE, ClaimTemplate, Topology
 from xce.model.need import Need
 from xce.model.resources import BUILT_IN, ResourceType
@@ -110,11 +110,6 @@ class Ask(Struct, frozen=True, gc=False, kw_only=True):
     def label(self) -> str:
         """`g7` for a gang, `12` or `12[3]` for a plain job."""
         return group_text(self.group) if self.group else asker_text(self.roles[0].jobs[0])
-
-    @property
-    def claim(self) -> int:
-        """The standalone claim that asks, 0 where work does."""
-        return 0 if self.group else claim_of(self.job)
 
     @property
     def holder(self) -> tuple[int, int]:
@@ -313,12 +308,11 @@ class Snapshot(Struct, frozen=True, gc=False, kw_only=True):
     where `observed` does not know it. `pools[name]` numbers, host for host, the pool that it sees
     of a shared counter (-1 for none); `free[name]` is then that pool's free amount, the same on
     each of its hosts. `ends` says who is expected to end when, `holds` what is reserved,
-    `preempting` who may have to give way to whom;
-    `time_policies` how each queue treats what does not fit now ("" for all others). `accounts` has
-    every node of a share tree that an ask is below, `job_groups` those with a limit: how many jobs
-    have started in them and how many may. `bounds` are limits on the cluster,
-    `host_bounds` those on hosts, which are counters in `free`, too. `free_counts[type]`
-    counts the bits of `free_masks`, where the caller keeps it.
+    `preempting` who may have to give way to whom; `time_policies` how each queue treats what does
+    not fit now ("" for all others). `accounts` has every node of a share tree that an ask is
+    below, `job_groups` those with a limit: how many jobs have started in them and how many may.
+    `bounds` are limits on the cluster, `host_bounds` those on hosts, which are counters in
+    `free`, too. `free_counts[type]` counts the bits of `free_masks`, where the caller keeps it.
     """
 
     lsn: int = 0

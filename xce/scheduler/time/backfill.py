@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
+from xce.model.ids import claim_of
 from xce.model.placing import Share
 from xce.scheduler.candidates import Workspace
 from xce.scheduler.ledger import Taking
@@ -318,7 +319,7 @@ class Backfill:
     def _preempt(self, ask: Ask, own: Hold | None) -> bool:
         """Whether work of queues that give way to the ask's does; then its place is kept."""
         preempting = self._work.snapshot.preempting
-        if ask.claim:
+        if claim_of(ask.job):
             return False
         over = preempting.over.get(ask.queue, ())
         candidates = [one for one in self._victims.values() if one.queue in over]

@@ -45,9 +45,10 @@ def over_limit(
             return _said(state, what, held.get(what, 0), amount, most, "in claims")
         if leased or limits.unleased_percent >= 100:
             continue
-        # Half of one thing is that thing: a share is rounded up.
-        share = -(-total_of(table, what) * limits.unleased_percent // 100)
-        if unleased.get(what, 0) + amount > share:
+        # Half of one thing is that thing: a share is rounded up. Of what is not there, none is had.
+        total = total_of(table, what)
+        share = -(-total * limits.unleased_percent // 100)
+        if total and unleased.get(what, 0) + amount > share:
             where = f"in claims without a lease ({limits.unleased_percent}% of what there is)"
             return _said(state, what, unleased.get(what, 0), amount, share, where)
     return ""
