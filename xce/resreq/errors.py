@@ -9,6 +9,7 @@ the message that an LSF user knows for it. The text of the whole requirement is 
 from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
+from typing import Self
 
 import msgspec
 
@@ -59,6 +60,30 @@ LSF_TEXT: Mapping[Code, str] = MappingProxyType(
 )
 
 
+NAMED: Mapping[str, str] = MappingProxyType(
+    {
+        "CU_EXCL_BALANCE": (
+            "Compound or alternative resource requirements cannot have compute units specified "
+            "with excl or balance"
+        ),
+        "COMPOUND_QUEUE_RUSAGE_OR": (
+            '"||" is used in rusage[] for the queue resource requirement. It is in conflict with '
+            "the compound resource requirement"
+        ),
+        "ALTERNATIVE_QUEUE_RUSAGE_OR": (
+            '"||" is used in rusage[] for the queue resource requirement. It is in conflict with '
+            "the alternative resource requirement"
+        ),
+        "ALTERNATIVE_RSRCREQ_RESIZE": "Resizable job cannot have alternative resource requirements",
+        "CU_AUTORESIZE": "Resizable job cannot have compute unit requirements",
+        "GPU_NUM_CONFLICT": (
+            "GPU number in GPU resource requirements and -gpu cannot be specified at the same time"
+        ),
+    }
+)
+"""Texts that an LSF user knows of single conflicts, by LSF's names for them."""
+
+
 class ResreqError(Exception):
     """A requirement that cannot be taken; see the module for its fields."""
 
@@ -86,6 +111,11 @@ class ResreqError(Exception):
         self.hint = hint
         self.text = text
         self.lsf_text = LSF_TEXT.get(code, self.syntax_text)
+
+    def known_as(self, name: str) -> Self:
+        """Itself, with the text that an LSF user knows of this one conflict."""
+        self.lsf_text = NAMED[name]
+        return self
 
     def __str__(self) -> str:
         said = f"column {self.column}: {self.message}"

@@ -127,7 +127,8 @@ def merge_levels(
     if len(queue.rusage) > 1:
         what = "compound" if isinstance(upper, tree.Compound) else "alternative"
         said = f"`||` in the queue's rusage[ ] does not go with a {what} requirement"
-        raise ResreqError(Code.CONFLICT, said, column=queue.rusage[1][0].column)
+        fault = ResreqError(Code.CONFLICT, said, column=queue.rusage[1][0].column)
+        raise fault.known_as(f"{what.upper()}_QUEUE_RUSAGE_OR")
     return _into_parts(upper, queue)
 
 

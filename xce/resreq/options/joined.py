@@ -11,7 +11,7 @@ from msgspec import Struct
 from xce.model.resources import BUILT_IN
 from xce.resreq import tree
 from xce.resreq.check import type_of
-from xce.resreq.errors import Code
+from xce.resreq.errors import NAMED, Code, ResreqError
 from xce.resreq.merge import merge_requirements
 from xce.resreq.options.gpu import RESERVED, TYPE, GpuError, GpuRequest, parse_gpu, per_task
 from xce.resreq.parse import COMPAT
@@ -25,9 +25,12 @@ class Joined(Struct, frozen=True, gc=False, kw_only=True):
     lacks: str = ""
 
 
-def joined(texts: Sequence[str], gpu: str, tasks: int) -> Joined:
-    """One requirement of all; raises a ResreqError where they do not go together."""
+def joined(texts: Sequence[str], gpu: str, tasks: int, *, resized: bool = False) -> Joined:
+    """One requirement of all; raises a ResreqError where they do not go together. `resized` is
+    whether the job is resized by itself (-ar)."""
     made: tree.Tree = merge_requirements(texts, mode=COMPAT).tree if texts else tree.Simple()
+    if resized:
+        _judge_resized(made)
     if not gpu:
         return Joined(text=canonical(made))
     request = parse_gpu(gpu)
@@ -56,6 +59,14 @@ def _untold(request: GpuRequest, made: tree.Tree, tasks: int) -> str:
     return f"-gpu: {request.num or 1} per host is no whole number per task for {tasks} tasks"
 
 
+def _judge_resized(made: tree.Tree) -> None:
+    what = "ALTERNATIVE_RSRCREQ_RESIZE" if isinstance(made, tree.Alternatives) else ""
+    if not what and any(simple.cu is not None for simple in _simples(made)):
+        what = "CU_AUTORESIZE"
+    if what:
+        raise ResreqError(Code.CONFLICT, NAMED[what], hint="leave out -ar").known_as(what)
+
+
 def _judge_numbers(made: tree.Tree) -> None:
     """A number of GPUs is given once: by -gpu or by a requirement."""
     for simple in _simples(made):
@@ -64,7 +75,8 @@ def _judge_numbers(made: tree.Tree) -> None:
                 type_ = type_of(reserve.name, BUILT_IN)
                 if type_ is not None and TYPE in (type_.name, type_.stands_for):
                     said = f"the number of GPUs is given by {reserve.name} in -R and by -gpu"
-                    raise GpuError(Code.CONFLICT, said, hint="leave one of them out")
+                    fault = GpuError(Code.CONFLICT, said, hint="leave one of them out")
+                    raise fault.known_as("GPU_NUM_CONFLICT")
 
 
 def _simples(made: tree.Tree) -> tuple[tree.Simple, ...]:

@@ -274,7 +274,8 @@ class _Reader:
         tasks = self._last("-n")
         texts = [given.value for given, _ in self.requirements]
         try:
-            made = joined(texts, gpu.value if gpu else "", int(_least(tasks)))
+            resized = any(given.option == "-ar" for given in self.given)
+            made = joined(texts, gpu.value if gpu else "", int(_least(tasks)), resized=resized)
         except ResreqError as error:
             self.errors.append(self._joint_fault(error, gpu))
             return

@@ -120,7 +120,8 @@ def simple(raw: Sections, reading: Reading, *, inner: bool) -> tree.Simple:
     if inner and made.cu is not None and (made.cu.excl or made.cu.balance):
         word = "excl" if made.cu.excl else "balance"
         said = f"cu[{word}] does not go inside a compound or alternative requirement"
-        raise ResreqError(Code.CONFLICT, said, column=made.cu.column)
+        fault = ResreqError(Code.CONFLICT, said, column=made.cu.column)
+        raise fault.known_as("CU_EXCL_BALANCE")
     return made
 
 

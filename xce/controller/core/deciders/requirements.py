@@ -50,7 +50,9 @@ def resolve_spec(config: Config, spec: Spec, queue: QueueConfig) -> Spec | Rejec
         if application.resreq and _fits(spec.resreq, below, config.types):
             return _refusal(error, application.resreq, application.name)
         return _refusal(error, spec.resreq)
-    tasks = _tasks(within.tasks, need)
+    levels = (("Job", spec.resreq), ("Application", application.resreq), ("Queue", "{"))
+    level = next(name for name, text in levels if "{" in text)
+    tasks = _tasks(within.tasks, need, level)
     if isinstance(tasks, Rejection):
         return tasks
     made = sized(config, structs.replace(within, resreq=resreq, need=need, tasks=tasks), queue)
@@ -103,8 +105,9 @@ def _refusal(error: ResreqError, text: str, application: str = "") -> Rejection:
 
 
 @lru_cache(maxsize=4_096)
-def _tasks(given: int, need: Need) -> int | Rejection:
-    """The tasks of a job: where -n is not given, those that the terms of a compound are."""
+def _tasks(given: int, need: Need, level: str) -> int | Rejection:
+    """The tasks of a job: where -n is not given, those that the terms of a compound are. `level`
+    is whose compound or alternative requirement it is."""
     first = need.alternative(0).terms
     if given == 1 and first and all(term.tasks for term in first):
         given = sum(term.tasks for term in first)
@@ -114,7 +117,7 @@ def _tasks(given: int, need: Need) -> int | Rejection:
         open_ = any(not term.tasks for term in chosen.terms)
         if chosen.terms and (named >= given if open_ else named != given):
             what = "alternative" if need.others else "compound"
-            said = f"Job-level {what} resource requirement causes slot requirements conflict"
+            said = f"{level}-level {what} resource requirement causes slot requirements conflict"
             terms = f"the terms are {named} tasks{' and more' if open_ else ''}"
             return _conflict(f"{said}: {terms}, -n says {given}")
         for tasks, part in need.terms_of(index, given):
