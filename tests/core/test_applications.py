@@ -6,7 +6,7 @@ from tests.core.lab import lab
 from tests.kit.words import BOSS, SETTINGS, job
 from tests.kit.world import World
 from xce.controller.core import commands as c
-from xce.model.config import ApplicationConfig, QueueConfig, TypeConfig
+from xce.model.config import SECOND_US, ApplicationConfig, QueueConfig, TypeConfig
 from xce.resreq import canonical, parse
 
 QUEUE = "select[mem>1GB] order[ut] rusage[mem=8GB,swp=2GB] span[hosts=1] same[type]"
@@ -189,3 +189,14 @@ def test_a_type_that_a_profile_names_is_not_taken_away() -> None:
     told = world.ask(c.RemoveResource(actor=BOSS, name="seats"))
     assert isinstance(told, c.Rejection)
     assert told.message.endswith("used by application profile cfd")
+
+
+def test_a_job_that_cancels_its_queues_span_lies_on_several_hosts() -> None:
+    world = world_with("span[hosts=1]", hosts=2)
+    world.submit(job(10))
+    world.run(SECOND_US)
+    assert world.state.jobs[1].state == "PENDING", "10 tasks and 8 slots on a host"
+    world.submit(job(10, "span[hosts=-1]"))
+    world.run(SECOND_US)
+    shares = world.state.allocations[1].shares
+    assert sorted((share.host, share.tasks) for share in shares) == [("n1", 8), ("n2", 2)]

@@ -43,6 +43,7 @@ class Holdings:
         self.ports: dict[str, dict[int, None]] = {}
         self.freed = 0
         self.changes = Changes()
+        self.told: tuple[tuple[int, int], frozenset[str]] = ((-1, -1), frozenset())
         self._touched: dict[str, None] = {}
 
     def _touch(self, host: str) -> None:

@@ -39,6 +39,17 @@ def counts(host: Host, name: str) -> bool:
     return any(own == name for own, _ in host.facts.counters)
 
 
+def told_names(state: "State") -> frozenset[str]:
+    """Those that some host does not count itself; found anew when hosts or types changed."""
+    index, seen = state.index, (state.index.inventory, state.config_lsn)
+    if index.told[0] != seen:
+        names = reservable(state.config.types)
+        hosts = [host for host in state.hosts.values() if host.liveness != "GONE"]
+        some = (name for name in names if not all(counts(host, name) for host in hosts))
+        index.told = (seen, frozenset(some))
+    return index.told[1]
+
+
 def open_counters(table: HostTable, declared: Declared) -> dict[str, Mask]:
     """Per counter that reporters tell, the hosts that do not count it themselves."""
     found = {}

@@ -5,8 +5,6 @@ Where all versions still hold, nothing foreign happened there and membership is 
 check; else the hosts, their counters, instances and ports are checked in full.
 """
 
-from collections.abc import Iterator
-
 from xce.controller.core.arrays.elements import found_job
 from xce.controller.core.claims.counts import amounts_of
 from xce.controller.core.claims.placing import holdings_of
@@ -16,7 +14,7 @@ from xce.controller.core.fold.state import State
 from xce.controller.core.queueing.limits import Bucket
 from xce.controller.core.resources.lending import lent
 from xce.controller.core.resources.pools import Pools, free_of, name_of, pools_of
-from xce.controller.core.resources.reported import is_told, total_on
+from xce.controller.core.resources.reported import is_told, told_names, total_on
 from xce.model.config import PoolConfig
 from xce.model.ids import job_index, job_number
 from xce.scheduler.plan import Placement
@@ -134,20 +132,21 @@ def _pools_hold(state: State, placement: Placement, taken: Taken) -> bool:
 
 def _reports_hold(state: State, placement: Placement, taken: Taken, seen_us: int) -> bool:
     """Whether what only reporters know is there still: a tick changes no host's version."""
-    if not any(is_told(state, *at) for at in _places(placement)):
+    if not _takes_of(placement, told_names(state)):
         return True
     counters = _asked(placement)[0].items()
     mine = {at: amount for at, amount in counters if is_told(state, *at)}
     return _are_free(state, mine, taken, seen_us)
 
 
-def _places(placement: Placement) -> Iterator[tuple[str, str]]:
-    """Hosts and counters that a placement takes of."""
+def _takes_of(placement: Placement, names: frozenset[str]) -> bool:
+    """Whether a placement takes of one of these counters."""
     for member in placement.members:
         for share in member.shares:
-            yield from ((share.host, name) for name, _ in share.counters)
-    for claim in placement.claims:
-        yield from ((one.host, one.counter) for one in claim.holdings if one.counter)
+            for name, _ in share.counters:
+                if name in names:
+                    return True
+    return any(one.counter in names for claim in placement.claims for one in claim.holdings)
 
 
 def _are_free(
