@@ -30,6 +30,11 @@ def test_an_example_prints_as_the_page_says(written: str, printed: str) -> None:
     assert f"`{canonical(parse(written).tree)}`" == printed
 
 
+@pytest.mark.parametrize(("written", "printed"), rows("printed by compat"))
+def test_an_example_that_compat_takes_prints_as_the_page_says(written: str, printed: str) -> None:
+    assert f"`{canonical(parse(written, mode='compat').tree)}`" == printed
+
+
 @pytest.mark.parametrize(("written", "told"), rows("told"))
 def test_a_refusal_says_what_the_page_says(written: str, told: str) -> None:
     with pytest.raises(ResreqError) as caught:

@@ -59,7 +59,7 @@ def resolve_spec(config: Config, spec: Spec, queue: QueueConfig) -> Spec | Rejec
     if isinstance(made, Rejection):
         return made
     for count in (made.tasks, made.tasks_max or made.tasks):
-        tasks = _tasks(count, need)
+        tasks = _tasks(count, need, level)
         if isinstance(tasks, Rejection):
             return tasks
     return made
