@@ -126,15 +126,14 @@ def generations_are_reused() -> Iterator[None]:
 @contextmanager
 def numbers_are_reused(counter: str) -> Iterator[None]:
     """A counter begins anew with every record."""
-    own = decide_plan.Numbers.next
+    own = decide_plan.Numbers.many
 
-    def next_(self: Any, name: str) -> int:
-        if name != counter:
-            return own(self, name)
-        self._given[name] = self._given.get(name, 0) + 1
-        return int(self._given[name])
+    def many(self: Any, name: str, count: int) -> range:
+        if name == counter:
+            self._given.setdefault(name, 0)
+        return own(self, name, count)
 
-    with swapped(decide_plan.Numbers, "next", next_):
+    with swapped(decide_plan.Numbers, "many", many):
         yield
 
 
@@ -207,7 +206,7 @@ def death_by_silence() -> Iterator[None]:
 @contextmanager
 def versions_are_not_kept() -> Iterator[None]:
     """A plan is never checked again at its commit."""
-    with swapped(decide_plan, "still_fits", lambda *given: True):
+    with swapped(decide_plan.Recheck, "_has_hosts", lambda *given: True):
         yield
 
 

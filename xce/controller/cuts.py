@@ -59,7 +59,11 @@ class Cutter:
         """Take over what changed, as it is now."""
         state = self._state
         self._lsn = state.lsn
-        self._rows = [_Row(what, key, state.tables[what].get(key)) for what, key in state.changed]
+        self._rows = [
+            _Row(what, key, state.tables[what].get(key))
+            for what, keys in state.changed.items()
+            for key in keys
+        ]
         self._rows.reverse()
         state.changed.clear()
 

@@ -46,7 +46,7 @@ class Ledger:
     """Free amounts per host: `column(counter)` and `count(type)` are columns, `masks[type]` lists
     of bit masks, `ports[host]` the number of free ports. All columns of counters and types are
     rows of one `matrix` (`rows` has their numbers, by "free" or "count" and name), so that
-    several can be read at once. `amounts[host]` has the same numbers host by host, for those who
+    several can be read at once. `amounts[row][host]` has the same numbers as lists, for those who
     look at one host at a time; the matrix follows it when it is asked for. What a shared pool has
     is in the matrix alone."""
 
@@ -59,14 +59,11 @@ class Ledger:
         columns = [("free", name) for name in snapshot.free]
         columns += [("count", type_) for type_ in self.masks]
         self.rows = {column: i for i, column in enumerate(columns)}
-        self._own = np.array(
-            [
-                row
-                for (kind, name), row in self.rows.items()
-                if kind == "count" or name not in snapshot.pools
-            ],
-            dtype=np.intp,
-        )
+        self._own = [
+            row
+            for (kind, name), row in self.rows.items()
+            if kind == "count" or name not in snapshot.pools
+        ]
         self._matrix = np.zeros((len(columns), self._size), dtype=np.int64)
         for name, column in snapshot.free.items():
             self._matrix[self.rows["free", name]] = column
@@ -83,9 +80,9 @@ class Ledger:
 
     @property
     def amounts(self) -> list[list[int]]:
-        """The numbers of the matrix host by host, made when they are first asked for."""
+        """The numbers of the matrix as lists, made when they are first asked for."""
         if self._amounts is None:
-            self._amounts = self._matrix.T.tolist()
+            self._amounts = self._matrix.tolist()
         return self._amounts
 
     @property
@@ -93,8 +90,10 @@ class Ledger:
         """All columns, brought up to date."""
         if self._behind:
             hosts = sorted(self._behind)
-            told = np.array([self.amounts[host] for host in hosts], dtype=np.int64).T
-            self._matrix[self._own[:, None], np.array(hosts, dtype=np.intp)] = told[self._own]
+            places = np.array(hosts, dtype=np.intp)
+            for row in self._own:
+                column = self.amounts[row]
+                self._matrix[row, places] = [column[host] for host in hosts]
             self._behind.clear()
         return self._matrix
 
@@ -115,9 +114,9 @@ class Ledger:
     def draw(self, host: int, amounts: Sequence[tuple[int, int]], bits: Bits = ()) -> None:
         """Takes amounts by row number, and bits, that the caller has just found free: the short
         way for what is never put back."""
-        mine = self.amounts[host]
+        mine = self.amounts
         for row, amount in amounts:
-            mine[row] -= amount
+            mine[row][host] -= amount
         for type_, mask in bits:
             self.masks[type_][host] ^= mask
         self._behind.add(host)
@@ -146,7 +145,7 @@ class Ledger:
             return 0
         if name in self._snapshot.pools:
             return int(self._matrix[row, host])
-        return self.amounts[host][row]
+        return self.amounts[row][host]
 
     def holds(self, taking: Taking) -> bool:
         """Whether all of a taking is free: amounts, instances and ports."""
@@ -226,7 +225,7 @@ class Ledger:
                 self._add(name, host, sign * amount)
         for type_, bits in taking.bits:
             self.masks[type_][host] ^= bits
-            self.amounts[host][self.rows["count", type_]] += sign * bits.bit_count()
+            self.amounts[self.rows["count", type_]][host] += sign * bits.bit_count()
         self._behind.add(host)
         if taking.ports:
             held = self._held_ports.setdefault(host, set())
@@ -238,7 +237,7 @@ class Ledger:
         """To the host's own amount, or to the pool of all hosts that see the same one."""
         pool, row = self._snapshot.pools.get(name), self.rows["free", name]
         if pool is None:
-            self.amounts[host][row] += amount
+            self.amounts[row][host] += amount
             return
         seeing = np.flatnonzero(pool == pool[host]) if pool[host] >= 0 else np.array([host])
         self._matrix[row, seeing] += amount

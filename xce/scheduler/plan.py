@@ -24,7 +24,7 @@ from xce.scheduler.reasons import PendReason
 from xce.scheduler.time.terms import Eviction, Reserve
 
 
-class PlacedMember(Struct, frozen=True, gc=False, kw_only=True):
+class PlacedMember(Struct, frozen=True, gc=False, kw_only=True, array_like=True):
     """A member's place: one share per host, in topology order; the first share is where `run:
     once` runs and where the member's own claims sit. `alternative` is the one of its requirement
     that the shares serve, 0 for the first."""
@@ -36,7 +36,7 @@ class PlacedMember(Struct, frozen=True, gc=False, kw_only=True):
     alternative: int = 0
 
 
-class PlacedClaim(Struct, frozen=True, gc=False, kw_only=True):
+class PlacedClaim(Struct, frozen=True, gc=False, kw_only=True, array_like=True):
     """A claim to be made from a template. `role` is "" at group scope, `job` 0 but for member
     scope; `host` is where its attachment is made."""
 
@@ -48,7 +48,7 @@ class PlacedClaim(Struct, frozen=True, gc=False, kw_only=True):
     holdings: tuple[Holding, ...] = ()
 
 
-class Placement(Struct, frozen=True, gc=False, kw_only=True):
+class Placement(Struct, frozen=True, gc=False, kw_only=True, array_like=True):
     """One ask's place. `host_versions` is sorted by host; `steps` is what its search took.
     `must_end_us` is when it has to be over, because what it uses is reserved from then on; 0 is
     never."""

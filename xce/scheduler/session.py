@@ -39,6 +39,7 @@ from xce.scheduler.place.resuming import PREFIX, in_order, take_back
 from xce.scheduler.place.rows import exclusive_ids
 from xce.scheduler.plan import ClassReason, PlacedClaim, PlacedMember, Placement, Plan, Seal
 from xce.scheduler.reasons import Code, Cure, PendReason, reason
+from xce.scheduler.serial.lane import Lane, Waiting
 from xce.scheduler.serial.quick import Quick
 from xce.scheduler.serial.shelf import Shelves
 from xce.scheduler.sharing.limits import Limits, least_of, on_hosts, taken_by
@@ -59,31 +60,6 @@ class Budget(Struct, frozen=True, gc=False):
 
 NO_LIMIT = Budget()
 NEVER_OF = {Code.SCATTERED: Code.NEVER_SCATTERED, Code.NOT_LAID: Code.NEVER_LAID}
-
-
-class Waiting:
-    """A blocked class while the session runs: its reason, first ask and number of asks."""
-
-    def __init__(self, why: PendReason, first: str) -> None:
-        self.why = why
-        self.first = first
-        self.count = 0
-
-
-class Lane:
-    """What a session has learnt of a class: what its choices come down to, and whether it is
-    blocked, by the number of choices that were open."""
-
-    def __init__(self, ask: Ask) -> None:
-        self.job_group = ask.job_group
-        self.changes = any(role.need.others for role in ask.roles)
-        self.compiled: dict[Choice, Compiled] = {}
-        self.blocked: dict[int, Waiting] = {}
-        self.stopped: Waiting | None = None
-        self.quick: Quick | None = None
-        self.limits = ask.limits
-        self.least: dict[str, int] = {}
-        self.sizes: dict[int, Lane] = {}
 
 
 class SessionRun:
@@ -162,10 +138,10 @@ class SessionRun:
         lane = self._lanes.get(ask.class_key)
         if lane is None:
             lane = self._lanes[ask.class_key] = Lane(ask.whole())
-        full = self._groups.refuses(lane.job_group)
+        full = self._groups.refuses(lane.job_group) if lane.job_group else None
         if full is not None:
             self._waiting.setdefault(ask.class_key, Waiting(full, ask.label)).count += 1
-        elif self._time.minds(ask, stopped=lane.stopped is not None):
+        elif self._time.plays(lane.timed) and self._time.minds(ask, lane.stopped is not None):
             self._try_whole(lane, ask.whole())
         elif lane.stopped is not None:
             lane.stopped.count += 1
@@ -177,13 +153,15 @@ class SessionRun:
     def _try_quick(self, lane: Lane, quick: Quick, ask: Ask | SameAsk) -> None:
         """A class that was compiled before and has a short way."""
         self.steps += TRY_STEPS
-        over = self._limits.refuses(lane.limits, lane.least)
+        over = self._limits.refuses(lane.limits, lane.least) if lane.limits else None
         placement = quick.place(ask.job, self._versions) if over is None else None
         if placement is not None:
             self._placements.append(placement)
-            self._limits.booked(lane.limits, lane.least)
-            self._groups.book(lane.job_group)
-            self._line.booked(placement.slots)
+            if lane.limits:
+                self._limits.booked(lane.limits, lane.least)
+            if lane.job_group:
+                self._groups.book(lane.job_group)
+            self._line.booked(quick.slots)
             return
         whole = ask.whole()
         why = over or self._why(whole, lane.compiled[FIRST], exhausted=False)

@@ -6,8 +6,8 @@ from typing import Any
 from tests.core.swapped import swapped
 from xce.controller.core import room
 from xce.controller.core.arrays import planning
-from xce.controller.core.deciders import plan
 from xce.controller.core.deciders.asked import arrays
+from xce.controller.core.deciders.placing import recheck
 from xce.controller.core.life import draft
 
 ARRAYS: dict[str, tuple[Callable[[], Any], str]] = {
@@ -16,7 +16,7 @@ ARRAYS: dict[str, tuple[Callable[[], Any], str]] = {
         "arrays.the_slot_limit_bounds_what_runs_at_once_and_all_of_it_runs_in_the_end",
     ),
     "a plan is not cut to the slot limit": (
-        lambda: swapped(plan, "has_room", lambda state, key, taken: True),
+        lambda: swapped(recheck, "has_room", lambda state, key, taken: True),
         "arrays.a_plan_made_before_the_limit_fell_is_cut_to_it",
     ),
     "full arrays stand in the way": (

@@ -14,16 +14,16 @@ from xce.scheduler.candidates import Workspace
 from xce.scheduler.fit.caps import Hosts
 from xce.scheduler.fit.demand import MARK, Item, MemberNeed
 from xce.scheduler.fit.picks import bits_of, groups_of
-from xce.scheduler.ledger import Bits
+from xce.scheduler.ledger import Bits, Ledger
 from xce.scheduler.plan import PlacedMember, Placement
 from xce.scheduler.serial.row import Plain, SerialRow
-from xce.scheduler.serial.shelf import GAVE_UP, SLOTS, SLOTS_MAX, Shelf, Shelves
+from xce.scheduler.serial.shelf import GAVE_UP, SLOTS, SLOTS_MAX, Shelf, Shelves, Wanted
 
 Choices = dict[tuple[object, int], int]
 
 
 class Quick:
-    """One class's short way. `versions` are the hosts' versions as the plan leaves them."""
+    """One class's short way. `slots` is what each of its jobs takes of them."""
 
     def __init__(
         self, work: Workspace, need: MemberNeed, row: SerialRow, shelf: Shelf, plain: Plain
@@ -40,6 +40,9 @@ class Quick:
         load = need.load(True, True)
         self._items = tuple(sorted((*load.unit_items, *load.fixed_items), key=lambda i: i.type))
         self._least = sum(item.count for item in self._items) * SLOTS_MAX + slots
+        self._besides = _besides(work.ledger, self._wanted, self._items)
+        told = next((amount for name, amount in need.whole if name == SLOTS), None)
+        self.slots = need.tasks if told is None else told
         self._finer = bool(work.hosts.finer())
         self._chosen: list[Choices] = [{} for _ in self._items]
         self._ledger = work.ledger
@@ -47,7 +50,7 @@ class Quick:
 
     def place(self, job: int, versions: list[int]) -> Placement | None:
         """The job on its tightest host, booked; None where it fits nowhere."""
-        host = self._shelf.tightest(self._wanted, self._least, self._slots)
+        host = self._shelf.tightest(self._besides, self._least, self._slots)
         if host == GAVE_UP:
             host = self._row.best_host()
         if host < 0:
@@ -83,6 +86,14 @@ class Quick:
         if len(keys) > 1:
             keys.sort()
         return tuple(bits), tuple(keys)
+
+
+def _besides(ledger: Ledger, wanted: Wanted, items: Sequence[Item]) -> Wanted:
+    """What is to be looked at on a host of the shelf: its place there tells how many instances it
+    has where they are of one type, and mostly its slots, which come last."""
+    slots = ledger.rows["free", SLOTS]
+    told = ledger.rows["count", items[0].type] if len(items) == 1 else -1
+    return sorted((pair for pair in wanted if pair[0] != told), key=lambda pair: pair[0] == slots)
 
 
 def _keys(row: Mapping[int, Instance], mask: int) -> list[str]:

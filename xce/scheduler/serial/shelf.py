@@ -10,7 +10,7 @@ counter keeps many tight hosts from serving, a column is read faster than a row 
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -20,13 +20,14 @@ from xce.scheduler.ledger import Ledger
 
 SLOTS = "slots"
 SLOTS_MAX = 1 << 32
+SLOTS_MASK = SLOTS_MAX - 1
 LOOKS_MAX = 48
 NOT_HERE = -1
 GAVE_UP = -2
 SHELVES_MAX = 32
 
 Wanted = Sequence[tuple[int, int]]
-"""(row of the ledger, amount) of everything that one host must have."""
+"""(row of the ledger, amount) of what one host must have."""
 
 
 class Shelf:
@@ -37,7 +38,7 @@ class Shelf:
         self._slots = ledger.rows["free", SLOTS]
         self._types = [ledger.rows["count", type_] for type_ in types]
         self._read = len(ledger.journal)
-        self._where = [NOT_HERE] * len(ledger.amounts)
+        self._where = [NOT_HERE] * len(ledger.ports)
         self._cells: dict[int, list[int]] = {}
         matrix = ledger.matrix
         keys = matrix[self._slots][hosts]
@@ -50,44 +51,50 @@ class Shelf:
         self._keys = sorted(self._cells)
 
     def tightest(self, wanted: Wanted, least: int, slots: int) -> int:
-        """The first host by key and name that has what is wanted: its key is at least `least`,
-        with at least so many slots. NOT_HERE where none is, GAVE_UP where it was not found soon."""
-        if self._read < len(self._ledger.journal):
+        """The first host by key and name whose key is at least `least`, with at least so many
+        slots, that has what is `wanted` besides. NOT_HERE where none is, GAVE_UP where it was not
+        found soon."""
+        ledger = self._ledger
+        if self._read < len(ledger.journal):
             self._follow()
-        amounts, looks = self._ledger.amounts, 0
-        keys = self._keys
+        amounts, looks, keys, cells = ledger.amounts, 0, self._keys, self._cells
+        column, most = (amounts[wanted[0][0]], wanted[0][1]) if wanted else (self._where, NOT_HERE)
+        others = wanted[1:]
         for place in range(bisect_left(keys, least), len(keys)):
             key = keys[place]
-            if key & (SLOTS_MAX - 1) < slots:
+            if key & SLOTS_MASK < slots:
                 continue
-            for minus in reversed(self._cells[key]):
-                free = amounts[-minus]
-                for row, amount in wanted:
-                    if free[row] < amount:
-                        break
-                else:
-                    return -minus
+            for minus in reversed(cells[key]):
+                if column[-minus] >= most:
+                    for row, amount in others:
+                        if amounts[row][-minus] < amount:
+                            break
+                    else:
+                        return -minus
                 looks += 1
                 if looks > LOOKS_MAX:
                     return GAVE_UP
         return NOT_HERE
 
     def _follow(self) -> None:
-        journal, amounts = self._ledger.journal, self._ledger.amounts
-        changed = journal[self._read :]
+        ledger, where = self._ledger, self._where
+        journal, amounts = ledger.journal, ledger.amounts
+        changed: Iterable[int] = journal[self._read :]
+        if len(journal) - self._read > 1:
+            changed = set(changed)
         self._read = len(journal)
-        for host in changed if len(changed) == 1 else set(changed):
-            old = self._where[host]
+        free, counts = amounts[self._slots], [amounts[row] for row in self._types]
+        for host in changed:
+            old = where[host]
             if old == NOT_HERE:
                 continue
-            free = amounts[host]
-            key = free[self._slots]
-            for row in self._types:
-                key += free[row] * SLOTS_MAX
+            key = free[host]
+            for column in counts:
+                key += column[host] * SLOTS_MAX
             if key != old:
                 self._take_out(old, -host)
                 self._put_in(key, -host)
-                self._where[host] = key
+                where[host] = key
 
     def _take_out(self, key: int, minus: int) -> None:
         cell = self._cells[key]

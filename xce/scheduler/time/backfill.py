@@ -69,18 +69,19 @@ class Backfill:
         self._active = bool(self.book.holds or self._victims or strict or ends)
         self._full: dict[str, None] = {}
 
-    def minds(self, ask: Ask | SameAsk, *, stopped: bool = False) -> bool:
-        """Whether time plays any part for the ask: where nothing has an end and nothing is
-        reserved, only work that has a limit brings time in; what is `stopped` with its class only
-        where it may still reserve, or has reserved, or somebody may give way."""
+    def plays(self, timed: bool) -> bool:
+        """Whether time plays any part in what is asked: where nothing has an end and nothing is
+        reserved, only work that has a limit (`timed`) brings time in."""
+        return self._active or (timed and bool(self._policies))
+
+    def minds(self, ask: Ask | SameAsk, stopped: bool) -> bool:
+        """Where time plays a part, whether it does for this ask: for what is `stopped` with its
+        class only where it may still reserve, or has reserved, or somebody may give way."""
         whole = ask.like if isinstance(ask, SameAsk) else ask
         if stopped and self._full and not self._victims and ask.holder not in self._mine:
             own = self._policies.get(whole.queue) or self._policies.get("", OFF)
-            if own.scope in self._full:
-                return False
-        if self._active:
-            return True
-        return bool(whole.length_us and self._policies)
+            return own.scope not in self._full
+        return True
 
     def holds_for(self, ask: Ask) -> bool:
         """Whether something is reserved for the ask: it is looked at whatever its class does."""
@@ -200,7 +201,7 @@ class Backfill:
     # -- what became of it -------------------------------------------------------------------------
     def placed(self, ask: Ask, placement: Placement) -> Placement:
         """The ask begins now: its reservation is used, and others may need its place later."""
-        if not self.minds(ask):
+        if not self.plays(ask.length_us > 0):
             return placement
         book, self._active = self.book, True
         book.release(self._own(ask))

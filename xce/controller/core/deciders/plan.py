@@ -8,22 +8,20 @@ from typing import Any
 
 from xce.controller.core import commands as c
 from xce.controller.core.arrays.elements import job_of
-from xce.controller.core.arrays.planning import has_room, strike_out
+from xce.controller.core.arrays.planning import strike_out
 from xce.controller.core.claims import binding
 from xce.controller.core.claims.using import uses_of
 from xce.controller.core.deciders.placing.attaching import parameters_of, provider_of
 from xce.controller.core.deciders.placing.numbers import Numbers
-from xce.controller.core.deciders.placing.recheck import Taken, still_fits, still_waits
-from xce.controller.core.deciders.placing.short_way import followed, is_short, numbered
+from xce.controller.core.deciders.placing.recheck import Recheck
+from xce.controller.core.deciders.placing.short_way import Accepted, followed, is_short, numbered
 from xce.controller.core.fold.state import State
-from xce.controller.core.job_groups import limits
 from xce.controller.core.life.draft import Draft
 from xce.controller.core.life.leases import keeps_lease, take_lease
 from xce.controller.core.life.starts import let_pass, wave_of_roles
 from xce.controller.core.resources.pools import Pools, pooled_holding, pooled_share
 from xce.controller.core.time.giving_way import write_evictions
-from xce.controller.core.time.reservations import reserved_since, write_reserves
-from xce.controller.core.view import viewer_of
+from xce.controller.core.time.reservations import write_reserves
 from xce.model.group import GroupSpec
 from xce.model.ids import asker_text, claim_text, group_text
 from xce.model.job import ONCE, PER_HOST, Spec
@@ -32,68 +30,38 @@ from xce.model.records import Planned, PlannedGroup
 from xce.scheduler.plan import PlacedClaim, PlacedMember, Placement
 
 Answer = tuple[dict[str, Any], dict[str, bytes]]
-DECISION_VERSION = 1
+DECISION_VERSION = 2
 
 
 def commit_plan(draft: Draft, command: c.CommitPlan) -> c.Rejection | Answer:
     """Write down what of the slice still holds; the answer names what was stale."""
     state = draft.state
-    taken, accepted, stale = Taken(), [], []
-    pools, seen_us = state.config.pools, command.snapshot_us
-    # Under another configuration queues, limits and types may be others: a new session looks.
-    same = command.config_lsn == state.config_lsn
-    for placement in command.placements:
-        waits = same and _still_waits(draft, placement, taken)
-        waits = waits and not reserved_since(state, placement, command.snapshot_lsn)
-        if waits and still_fits(state, placement, taken, seen_us):
-            accepted.append(placement)
-            taken.add(pools, placement)
-            if not placement.claim:
-                state.index.limits.take(placement, taken.limits)
-                limits.take_room(state, placement.job, taken.job_groups)
-        else:
-            stale.append(_label(placement))
-    if not accepted:
-        reserved = _write_time(draft, command)
-        return {"planned": 0, "stale": stale, "reserved": reserved}, {}
-    return _write(draft, command, accepted, stale)
+    recheck = Recheck(state, command, draft.now_us)
+    stale = [_label(one) for one in command.placements if not recheck.accepts(one)]
+    planned = len(recheck.accepted)
+    if planned:
+        _write(draft, command, recheck.accepted)
+    reserved = _write_time(draft, command)
+    return {"planned": planned, "stale": stale, "reserved": reserved}, {}
 
 
-def _still_waits(draft: Draft, placement: Placement, taken: Taken) -> bool:
-    """Whether what was placed waits as it did, and may begin."""
-    state = draft.state
-    if placement.claim:
-        own = taken.claimed(state, placement)
-        return binding.still_waits(state, viewer_of(state).table(), placement, draft.now_us, own)
-    return (
-        still_waits(state, placement, draft.now_us)
-        and has_room(state, placement.job, taken.elements)
-        and limits.has_room(state, placement.job, taken.job_groups)
-    )
-
-
-def _write(
-    draft: Draft, command: c.CommitPlan, accepted: list[Placement], stale: list[str]
-) -> Answer:
+def _write(draft: Draft, command: c.CommitPlan, accepted: Accepted) -> None:
     """The record of what holds: the short way where all of it may go that, else the general one."""
     state, numbers = draft.state, Numbers(draft.state)
-    claims = [one for one in accepted if one.claim]
-    if not claims and is_short(state, accepted):
+    if is_short(state, accepted):
         planned = numbered(state, numbers, accepted, draft.now_us)
         draft.write(_facts(command, planned), *followed(state, planned, draft.now_us))
-    else:
-        work = [one for one in accepted if not one.claim]
-        planned = [_number(draft, numbers, placement) for placement in work]
-        bound = [binding.bound(state, numbers, placement) for placement in claims]
-        facts = _facts(command, planned, bound)
-        draft.open(facts, [_label(placement) for placement in accepted])
-        for group in planned:
-            _begin(draft, group)
-        for one in bound:
-            binding.bind(draft, one)
-        strike_out(draft, (placement.job for placement in work))
-    reserved = _write_time(draft, command)
-    return {"planned": len(accepted), "stale": stale, "reserved": reserved}, {}
+        return
+    work = [one for one, _ in accepted if not one.claim]
+    planned = [_number(draft, numbers, placement) for placement in work]
+    bound = [binding.bound(state, numbers, one) for one, _ in accepted if one.claim]
+    facts = _facts(command, planned, bound)
+    draft.open(facts, [_label(placement) for placement, _ in accepted])
+    for group in planned:
+        _begin(draft, group)
+    for claim in bound:
+        binding.bind(draft, claim)
+    strike_out(draft, (placement.job for placement in work))
 
 
 def _write_time(draft: Draft, command: c.CommitPlan) -> int:

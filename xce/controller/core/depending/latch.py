@@ -63,9 +63,10 @@ def _touched(draft: Draft, moved: list[tuple[str, int]]) -> list[int]:
     for what, key in moved:
         ref = -key if what == "group" else job_number(key)
         own = state.arrays.get(key) if what == "array" else state.jobs.get(key)
-        if what != "group" and still_awaits(own):
+        if what != "group" and own is not None and own.after and still_awaits(own):
             found[key] = None
-        found.update(dependents.get(ref, {}))
+        if ref in dependents:
+            found.update(dependents[ref])
     return sorted(found)
 
 

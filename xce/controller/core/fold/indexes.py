@@ -5,7 +5,7 @@ They are what keeps work from growing with what it does not touch: who is pendin
 a host, who holds an instance, how much of a counter is used, which deadline comes next.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from xce.controller.core.arrays.counts import ElementCounts
 from xce.controller.core.claims.counts import ClaimCounts, note_claim
 from xce.controller.core.depending.links import Links
 from xce.controller.core.fold.eligible import is_eligible, is_eligible_array
-from xce.controller.core.fold.holdings import Holdings, add
+from xce.controller.core.fold.holdings import Trials, add
 from xce.controller.core.fold.interned import Interned
 from xce.controller.core.fold.shape import Shape
 from xce.controller.core.fold.timers import Timers, limit_due_us
@@ -30,6 +30,7 @@ from xce.controller.core.resources.lending import (
 )
 from xce.controller.core.time.watch import note_job, note_reservation
 from xce.model.ids import array_key, job_index, place_of
+from xce.model.job import Job
 from xce.model.tables import ENDED_GROUP, ENDED_JOB, LIVE_ATTACHMENT, LIVE_LAUNCH
 from xce.model.waiting.array import PENDING, Array
 
@@ -39,13 +40,12 @@ if TYPE_CHECKING:
 _NONE = object()
 
 
-class Indexes(Holdings, Standing):
-    """Derived views of one state. `version[host]` counts the changes of a
-    host that placement can see: one for each planned group, one for any other record; `freed`
-    counts what may let waiting work fit, `waits` what began to wait."""
+class Indexes(Trials, Standing):
+    """Derived views of one state. `freed` counts what may let waiting work fit, `waits` what began
+    to wait."""
 
     def __init__(self, state: "State") -> None:
-        Holdings.__init__(self)
+        Trials.__init__(self)
         Standing.__init__(self, state)
         self._state = state
         self.unfit: dict[str, None] = {}
@@ -62,15 +62,10 @@ class Indexes(Holdings, Standing):
         self.waiting_specs: dict[str, int] = {}
         self.host_instances: dict[str, dict[str, None]] = {}
         self.starts_of: dict[int, dict[int, None]] = {}
-        self.version: dict[str, int] = {}
         self.watched: dict[int, None] = {}
         self.limited: dict[int, None] = {}
         self.backing_off: dict[tuple[str, int], None] = {}
         self.resuming = Resuming()
-        self.waits = 0
-        self._trial: dict[str, int] | None = None
-        self._before = (0, 0)
-        self._later: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
         self.timers = Timers()
         self._hooks: dict[str, Callable[[Any, Any, Any], None]] = {
             "job": self._job,
@@ -101,47 +96,13 @@ class Indexes(Holdings, Standing):
         """How long what has ended stays in the state."""
         return self._state.config.clean_period_us
 
-    def settle(self) -> None:
-        """Count what was touched since the last call as one change of each host."""
-        self.changes.add(self._touched)
-        for host in self._touched:
-            before = self.version.get(host, 0)
-            if self._trial is not None:
-                self._trial.setdefault(host, before)
-            self.version[host] = before + 1
-        self._touched = {}
-
-    def begin_trial(self) -> None:
-        """From here on versions may be put back at the end; what cannot be put back waits."""
-        self._trial, self._before = {}, (self.freed, self.waits)
-        self._later = []
-
-    def end_trial(self, *, kept: bool) -> None:
-        """Put back the hosts' versions, or do what waited; the tables are already as they are to
-        be."""
-        assert self._trial is not None
-        versions, self._trial = self._trial, None
-        if kept:
-            for act, args in self._later:
-                act(*args)
-        else:
-            self.version.update(versions)
-            self.changes.add(versions)
-            self.changes.add(self._touched)
-            self.freed, self.waits = self._before
-        self._later, self._touched = [], {}
-
     def timer(self, at_us: int, what: str, key: int) -> None:
         """Look at `key` again at `at_us`."""
-        if self._trial is None:
-            self.timers.set(at_us, what, key)
-        else:
-            self._later.append((self.timers.set, (at_us, what, key)))
+        self.once_kept(self.timers.set, at_us, what, key)
 
     # -- one hook per table --------------------------------------------------------------------
     def _job(self, key: Any, old: Any, new: Any) -> None:
-        self._in_group(old, new)
-        note_job(self.limited, key, new, self._state.specs)
+        self.job_by_spec(key, old, new)
         for one, sign in ((old, -1), (new, 1)):
             if one is not None and one.state == "PENDING":
                 add(self.waiting_specs, one.spec, sign)
@@ -158,10 +119,6 @@ class Indexes(Holdings, Standing):
         # Also when a held job is let go: its timer may have been lost with an earlier leader.
         if waits and new.not_before_us and not (waited and old.not_before_us == new.not_before_us):
             self.timer(new.not_before_us, "backoff", key)
-        self._watch(key, old, new)
-        due_us = limit_due_us(new, self._state.specs)
-        if due_us and due_us != limit_due_us(old, self._state.specs):
-            self.timer(due_us, "limit", key)
         if job_index(key):
             self.elements.note(key, old, new)
         self.job_changed(key, old, new)
@@ -173,7 +130,31 @@ class Indexes(Holdings, Standing):
         if ended and (old is None or old.state != new.state):
             self.timer(new.ended_us + self.clean_us, "retire_job", key)
         # Last: a spec that nobody names any more is forgotten, and the old place is of one.
-        self._count_user(old, new)
+        self.count_user(old, new)
+
+    def began(self, jobs: Sequence[Job]) -> None:
+        """Plain jobs that waited and stood in the order do so no more: all of them at once."""
+        specs: dict[str, int] = {}
+        owners: dict[int, int] = {}
+        for job in jobs:
+            specs[job.spec] = specs.get(job.spec, 0) + 1
+            owners[job.owner] = owners.get(job.owner, 0) + 1
+            if self.backing_off:
+                self._back_off(("job", job.key), False)
+        for spec, count in specs.items():
+            add(self.waiting_specs, spec, -count)
+        for owner, count in owners.items():
+            self.backlog.begun(owner, count)
+        self.pending.drop_all([place_of(job.key) for job in jobs])
+
+    def job_by_spec(self, key: int, old: Any, new: Any) -> None:
+        """The part of a job's change that only some specs ask for (`effects_of` says which)."""
+        self._in_group(old, new)
+        note_job(self.limited, key, new, self._state.specs)
+        self._watch(key, old, new)
+        due_us = limit_due_us(new, self._state.specs)
+        if due_us and due_us != limit_due_us(old, self._state.specs):
+            self.timer(due_us, "limit", key)
 
     def _array(self, key: Any, old: Any, new: Any) -> None:
         """All elements that wait stand in the order as one; each is placed as if it were a job."""
@@ -206,7 +187,7 @@ class Indexes(Holdings, Standing):
             self._delays(new.spec, new.pending_us, key)
         if new is not None and new.ended_us and (old is None or old.ended_us != new.ended_us):
             self.timer(new.ended_us + self.clean_us, "retire_array", key)
-        self._count_user(old, new)
+        self.count_user(old, new)
 
     def _in_group(self, old: Any, new: Any) -> None:
         """A job or an array may be in a job group, and may come to be in another."""
@@ -237,7 +218,7 @@ class Indexes(Holdings, Standing):
             self.timer(since_us + delay_us, "alternative", key)
 
     def _group(self, key: Any, old: Any, new: Any) -> None:
-        self._count_user(old, new)
+        self.count_user(old, new)
         self.links.group(key, old, new)
         waited = old is not None and old.state == "PENDING"
         waits = new is not None and new.state == "PENDING"
@@ -354,16 +335,12 @@ class Indexes(Holdings, Standing):
         self.freed += 1
         self._touch(key)
 
-    def _count_user(self, old: Any, new: Any) -> None:
+    def count_user(self, old: Any, new: Any) -> None:
         """Who names a spec: what nobody names any more is forgotten, once the change stays."""
         before = old.spec if old is not None else ""
         after = new.spec if new is not None else ""
-        if before == after:
-            return
-        if self._trial is None:
-            self._interned.renamed(before, after)
-        else:
-            self._later.append((self._interned.renamed, (before, after)))
+        if before != after:
+            self.once_kept(self._interned.renamed, before, after)
 
     def _back_off(self, who: tuple[str, int], backs_off: bool) -> None:
         if backs_off:

@@ -3,12 +3,13 @@
 Everything that decisions know is here, and all of it is the fold of the log. Entities are never
 changed in place: `put` replaces one, keeps the indexes of `indexes.py` in step and, inside a
 `trial`, remembers how to put everything back. Specs and other interned texts are beside the
-tables: records name them by hash. `changed` names what moved since the last cut took it over.
+tables: records name them by hash. `changed` names, by table, what moved since the last cut took it
+over.
 
 Must not know: clocks, files, sockets, the log.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import blake2b
 from typing import Any
@@ -17,7 +18,7 @@ from msgspec import Struct, json
 
 from xce.controller.core.fold.indexes import Indexes
 from xce.controller.core.fold.tables import TABLES, Counter, Key, Setting, Tables
-from xce.controller.core.time.watch import length_us
+from xce.controller.core.time.watch import Effects, effects_of, length_us
 from xce.model.config import Config
 from xce.model.group import Group, GroupSpec
 from xce.model.job import Spec
@@ -56,10 +57,11 @@ class State(Tables):
         self.group_specs: dict[str, GroupSpec] = {}
         self.texts: dict[str, bytes] = {}
         self._placing: dict[str, str] = {}
+        self._effects: dict[str, Effects] = {}
         self.index = Indexes(self)
         self.memo: dict[str, Any] = {}
-        self.changed: dict[tuple[str, Key], None] = {}
-        self._undo: list[tuple[str, Key, Any]] | None = None
+        self.changed: dict[str, dict[Key, None]] = {}
+        self._undo: list[tuple[str, Key | None, Any]] | None = None
 
     @property
     def config(self) -> Config:
@@ -90,6 +92,13 @@ class State(Tables):
             self._placing[spec] = found
         return found
 
+    def effects_of(self, spec: str) -> Effects:
+        """What the indexes keep of jobs of a spec beyond what they keep of all."""
+        found = self._effects.get(spec)
+        if found is None:
+            found = self._effects[spec] = effects_of(self.specs.get(spec))
+        return found
+
     def group_spec(self, group: Group) -> GroupSpec:
         """The resolved manifest of a group."""
         return self.group_specs[group.spec]
@@ -102,12 +111,24 @@ class State(Tables):
         if self._undo is not None:
             self._undo.append((what, key, old))
         else:
-            self.changed[what, key] = None
+            self.changed.setdefault(what, {})[key] = None
         if entity is None:
             table.pop(key, None)
         else:
             table[key] = entity
         self.index.note(what, key, old, entity)
+
+    def put_all(self, what: str, made: Mapping[Any, Any]) -> dict[Any, Any]:
+        """Replace many entities of a table at once; gives them as they were. The indexes are the
+        caller's to keep in step; when they are put back, each goes the way of `put`."""
+        table = self.tables[what]
+        before = dict(zip(made, map(table.get, made), strict=True))
+        if self._undo is not None:
+            self._undo.append((what, None, before))
+        else:
+            self.changed.setdefault(what, {}).update(dict.fromkeys(made))
+        table.update(made)
+        return before
 
     @contextmanager
     def trial(self) -> Iterator["Trial"]:
@@ -127,11 +148,14 @@ class State(Tables):
         finally:
             if not trial.kept:
                 for what, key, old in reversed(undo.copy()):
-                    self.put(what, key, old)
+                    for one, was in ((key, old),) if key is not None else reversed(old.items()):
+                        self.put(what, one, was)
                 self.lsn, self.epoch, self.at_us = before
             self._undo = None
             if trial.kept:
-                self.changed.update(dict.fromkeys((what, key) for what, key, _ in undo))
+                for what, key, old in undo:
+                    mine = self.changed.setdefault(what, {})
+                    mine.update(dict.fromkeys((key,) if key is not None else old))
             self.index.end_trial(kept=trial.kept)
 
     def intern(self, name: str, text: bytes) -> None:
@@ -151,6 +175,7 @@ class State(Tables):
         self.group_specs.pop(name, None)
         self.texts.pop(name, None)
         self._placing.pop(name, None)
+        self._effects.pop(name, None)
 
     def knows(self, name: str) -> bool:
         """Whether a blob of that name is kept in memory."""

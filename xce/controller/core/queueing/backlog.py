@@ -31,6 +31,10 @@ class Backlog:
             if one is not None:
                 self._add(one.owner, sign * (one.count(PENDING) + one.count(HELD)))
 
+    def begun(self, owner: int, count: int) -> None:
+        """So many jobs of a user wait no more."""
+        self._add(owner, -count)
+
     def _add(self, owner: int, count: int) -> None:
         now = self.jobs.get(owner, 0) + count
         if now:

@@ -7,7 +7,7 @@ class is of one queue, one owner and one share group, so of one account.
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 
 from xce.model.ids import key_at
 from xce.scheduler.order import Key, Place
@@ -47,6 +47,28 @@ class Waiting:
         if not row:
             del self._rows[class_key]
             self._accounts.pop(class_key, None)
+
+    def drop_all(self, numbers: Iterable[int]) -> None:
+        """The same for many; of a class it is mostly those that stand first."""
+        gone: dict[str, list[Key]] = {}
+        pop = self._known.pop
+        for number in numbers:
+            key, class_key = pop(number)
+            keys = gone.get(class_key)
+            if keys is None:
+                gone[class_key] = [key]
+            else:
+                keys.append(key)
+        for class_key, keys in gone.items():
+            row = self._rows[class_key]
+            if row[: len(keys)] == keys:
+                del row[: len(keys)]
+            else:
+                for key in keys:
+                    del row[bisect_left(row, key)]
+            if not row:
+                del self._rows[class_key]
+                self._accounts.pop(class_key, None)
 
     def ahead(self, place: Place) -> tuple[int, int]:
         """How many stand before a place, and how many there are: of one account where the queue is

@@ -17,7 +17,6 @@ from xce.model.job import Job
 from xce.model.records import ReservationEnded, ReservationSet
 from xce.model.start import Claim
 from xce.model.waiting.reservation import Reservation
-from xce.scheduler.plan import Placement
 from xce.scheduler.time.terms import BACKFILL, Hold, Reserve
 
 USED, UNUSED, LATE, REMOVED, MOVED = "used", "holder_gone", "deadline", "removed", "preempts"
@@ -62,14 +61,11 @@ def _set(draft: Draft, session: int, reserve: Reserve) -> bool:
     return True
 
 
-def reserved_since(state: State, placement: Placement, lsn: int) -> bool:
-    """Whether something of a placement's hosts was reserved in advance behind what its session
-    saw: then only another session may place there."""
+def reserved_since(state: State, lsn: int) -> frozenset[str]:
+    """Hosts of which something was reserved in advance behind what a session saw: then only
+    another session may place there."""
     found = [one for one in reservations(state).values() if one.lsn > lsn and not any(one.holder)]
-    if not found:
-        return False
-    hosts = {share.host for one in found for share in one.shares}
-    return any(host in hosts for host, _ in placement.host_versions)
+    return frozenset(share.host for one in found for share in one.shares)
 
 
 def waits(state: State, group: int, job: int) -> bool:

@@ -7,9 +7,20 @@ within a trial that is put back.
 from collections.abc import Mapping
 from typing import Protocol
 
+from msgspec import Struct
+
+from xce.controller.core.resources.lending import is_watched
 from xce.model.job import Job, Spec
 from xce.model.waiting.reservation import Reservation
 from xce.scheduler.time.terms import SLACK_US
+
+
+class Effects(Struct, frozen=True, gc=False):
+    """What the indexes keep of jobs of a spec with an allocation: that they are expected to end
+    (`ends`); and `more`: a count, a timer, or what they keep from others."""
+
+    ends: bool
+    more: bool
 
 
 class Index(Protocol):
@@ -27,6 +38,15 @@ def length_us(spec: Spec) -> int:
     if spec.run_estimate_us and spec.run_limit_us:
         return min(spec.run_estimate_us, spec.run_limit_us)
     return spec.run_estimate_us or spec.run_limit_us
+
+
+def effects_of(spec: Spec | None) -> Effects:
+    """The effects of a spec; what is not known has none."""
+    if spec is None:
+        return Effects(False, False)
+    alone = is_watched(spec.need) or spec.topology.exclusive
+    more = bool(spec.job_group or spec.terminate_us or alone)
+    return Effects(length_us(spec) > 0, more)
 
 
 def note_job(

@@ -12,6 +12,10 @@ class Numbers:
 
     def next(self, counter: str) -> int:
         """The next number of a counter."""
-        number = self._given.get(counter, self._state.last(counter)) + 1
-        self._given[counter] = number
-        return number
+        return self.many(counter, 1)[0]
+
+    def many(self, counter: str, count: int) -> range:
+        """The next so many numbers of a counter."""
+        last = self._given.get(counter, self._state.last(counter))
+        self._given[counter] = last + count
+        return range(last + 1, last + count + 1)

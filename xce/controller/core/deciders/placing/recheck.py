@@ -6,17 +6,24 @@ check; else the hosts, their counters, instances and ports are checked in full.
 """
 
 from xce.controller.core.arrays.elements import found_job
+from xce.controller.core.arrays.planning import has_room
+from xce.controller.core.claims import binding
 from xce.controller.core.claims.counts import amounts_of
 from xce.controller.core.claims.placing import holdings_of
 from xce.controller.core.claims.using import uses_of, why_not
+from xce.controller.core.commands import CommitPlan
 from xce.controller.core.fold.eligible import is_eligible
 from xce.controller.core.fold.state import State
+from xce.controller.core.job_groups import limits as job_groups
 from xce.controller.core.queueing.limits import Bucket
 from xce.controller.core.resources.lending import lent
 from xce.controller.core.resources.pools import Pools, free_of, name_of, pools_of
 from xce.controller.core.resources.reported import is_told, told_names, total_on
+from xce.controller.core.time.reservations import reserved_since
+from xce.controller.core.view import viewer_of
 from xce.model.config import PoolConfig
 from xce.model.ids import job_index, job_number
+from xce.model.job import Job
 from xce.scheduler.plan import Placement
 
 
@@ -76,51 +83,117 @@ class Taken:
         self._summed = len(self._accepted)
 
 
-def still_waits(state: State, placement: Placement, now_us: int) -> bool:
-    """Membership, state, hold, back-off and queue."""
-    if placement.group:
-        group = state.groups.get(placement.group)
-        if group is None or group.state != "PENDING" or group.not_before_us > now_us:
-            return False
-        queue = group.queue
-    else:
-        job = found_job(state, placement.members[0].job)
-        if job is None or not is_eligible(job) or job.not_before_us > now_us:
-            return False
-        if why_not(state, uses_of(state, job)) is not None:
-            return False
-        return state.index.ordering.dispatches(job.queue)
-    if not state.index.ordering.dispatches(queue):
-        return False
-    jobs = (state.jobs.get(member.job) for member in placement.members)
-    return all(
-        job is not None and job.state == "PENDING" and why_not(state, uses_of(state, job)) is None
-        for job in jobs
-    )
+class Recheck:
+    """The placements of one slice, each looked at behind those that were accepted before it.
+    `accepted` has with each the plain job as it is now; None for a gang or a claim."""
 
+    def __init__(self, state: State, command: CommitPlan, now_us: int) -> None:
+        self._state = state
+        self._now_us = now_us
+        self._seen_us = command.snapshot_us
+        # Under another configuration queues, limits and types may be others: a new session looks.
+        self._same = command.config_lsn == state.config_lsn
+        self._reserved = reserved_since(state, command.snapshot_lsn)
+        self._told = told_names(state)
+        self._dispatching: dict[str, bool] = {}
+        self._taken = Taken()
+        self.accepted: list[tuple[Placement, Job | None]] = []
 
-def still_fits(state: State, placement: Placement, taken: Taken, seen_us: int) -> bool:
-    """Whether everything that the placement takes is free."""
-    # What a pool has changes by what is held elsewhere, which no version of these hosts tells.
-    pools = state.config.pools
-    if pools and not _pools_hold(state, placement, taken):
-        return False
-    if not _reports_hold(state, placement, taken, seen_us):
-        return False
-    if not placement.claim and not state.index.limits.holds(placement, taken.limits):
-        return False
-    version, bumps = state.index.version, taken.bumps
-    for host, seen in placement.host_versions:
-        if version.get(host, 0) + bumps.get(host, 0) != seen:
-            break
-    else:
+    def accepts(self, placement: Placement) -> bool:
+        """Whether it still waits and what it takes is still free; then that is taken."""
+        state, taken = self._state, self._taken
+        if not self._same:
+            return False
+        if placement.claim:
+            return self._accepts_claim(placement)
+        job = None
+        if placement.group:
+            if not self._gang_waits(placement):
+                return False
+        else:
+            job = found_job(state, placement.members[0].job)
+            if job is None or not self._job_waits(job):
+                return False
+        limited, grouped = bool(state.index.limits.limits), bool(state.job_groups)
+        if grouped and not job_groups.has_room(state, placement.job, taken.job_groups):
+            return False
+        if limited and not state.index.limits.holds(placement, taken.limits):
+            return False
+        if not self._has_hosts(placement):
+            return False
+        self.accepted.append((placement, job))
+        taken.add(state.config.pools, placement)
+        if limited:
+            state.index.limits.take(placement, taken.limits)
+        if grouped:
+            job_groups.take_room(state, placement.job, taken.job_groups)
         return True
-    # A host that registered since the snapshot may be another machine: only a session that saw
-    # its inventory, attributes and domains may place on it.
-    hosts = (state.hosts.get(host) for host, _ in placement.host_versions)
-    if any(host is None or host.registered_us >= seen_us for host in hosts):
-        return False
-    return _fits_in_full(state, placement, taken, seen_us)
+
+    def _accepts_claim(self, placement: Placement) -> bool:
+        """The same for a standalone claim, which no limit of work counts."""
+        own = self._taken.claimed(self._state, placement)
+        table = viewer_of(self._state).table()
+        if not binding.still_waits(self._state, table, placement, self._now_us, own):
+            return False
+        if not self._has_hosts(placement):
+            return False
+        self.accepted.append((placement, None))
+        self._taken.add(self._state.config.pools, placement)
+        return True
+
+    def _job_waits(self, job: Job) -> bool:
+        """Membership, state, hold, back-off, queue and the room in its array."""
+        if not is_eligible(job) or job.not_before_us > self._now_us:
+            return False
+        if not self._dispatches(job.queue):
+            return False
+        claims = self._state.specs[job.spec].claims
+        if claims and why_not(self._state, uses_of(self._state, job)) is not None:
+            return False
+        return not job_index(job.key) or has_room(self._state, job.key, self._taken.elements)
+
+    def _gang_waits(self, placement: Placement) -> bool:
+        state, group = self._state, self._state.groups.get(placement.group)
+        if group is None or group.state != "PENDING" or group.not_before_us > self._now_us:
+            return False
+        if not self._dispatches(group.queue):
+            return False
+        jobs = (state.jobs.get(member.job) for member in placement.members)
+        return all(
+            job is not None
+            and job.state == "PENDING"
+            and why_not(state, uses_of(state, job)) is None
+            for job in jobs
+        )
+
+    def _dispatches(self, queue: str) -> bool:
+        found = self._dispatching.get(queue)
+        if found is None:
+            found = self._dispatching[queue] = self._state.index.ordering.dispatches(queue)
+        return found
+
+    def _has_hosts(self, placement: Placement) -> bool:
+        """Whether everything that the placement takes of hosts is free."""
+        state, taken, reserved = self._state, self._taken, self._reserved
+        if reserved and any(host in reserved for host, _ in placement.host_versions):
+            return False
+        # What a pool has changes by what is held elsewhere, which no version of these hosts tells.
+        if state.config.pools and not _pools_hold(state, placement, taken):
+            return False
+        if self._told and not _reports_hold(state, placement, taken, self._seen_us):
+            return False
+        version, bumps = state.index.version, taken.bumps
+        for host, seen in placement.host_versions:
+            if version.get(host, 0) + bumps.get(host, 0) != seen:
+                break
+        else:
+            return True
+        # A host that registered since the snapshot may be another machine: only a session that
+        # saw its inventory, attributes and domains may place on it.
+        hosts = (state.hosts.get(host) for host, _ in placement.host_versions)
+        if any(host is None or host.registered_us >= self._seen_us for host in hosts):
+            return False
+        return _fits_in_full(state, placement, taken, self._seen_us)
 
 
 def _pools_hold(state: State, placement: Placement, taken: Taken) -> bool:

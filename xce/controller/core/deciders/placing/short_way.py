@@ -9,74 +9,60 @@ with what the general way writes.
 from collections.abc import Sequence
 from typing import Any
 
-from xce.controller.core.arrays.elements import job_of
 from xce.controller.core.arrays.planning import placed_of
 from xce.controller.core.deciders.placing.numbers import Numbers
 from xce.controller.core.fold.apply import ELEMENT
+from xce.controller.core.fold.plans.short import PASSED, PLANNED
 from xce.controller.core.fold.state import State
 from xce.model.ids import job_text
-from xce.model.job import ONCE, PER_HOST
+from xce.model.job import ONCE, PER_HOST, Job
 from xce.model.placing import LaunchPlan, MemberPlan
 from xce.model.records import Change, PlannedGroup
-from xce.model.tables import MACHINES
 from xce.model.waiting.array import JOB
 from xce.scheduler.plan import Placement
 
-PLANNED = MACHINES["job"].next("PENDING", "plan")
-PASSED = MACHINES["start"].next("OPEN", "pass")
+Accepted = Sequence[tuple[Placement, Job | None]]
+"""Placements that still hold, each with its plain job as it is now; None for a gang."""
 
 
-def is_short(state: State, placements: Sequence[Placement]) -> bool:
+def is_short(state: State, accepted: Accepted) -> bool:
     """Whether all of a slice may go the short way."""
     if state.config.pools:
         return False
-    return all(_goes_short(state, one) for one in placements)
+    specs = state.specs
+    for one, job in accepted:
+        if job is None or one.claims or one.must_end_us or len(one.members[0].shares) != 1:
+            return False
+        if specs[job.spec].stop_after_us or specs[job.spec].claims:
+            return False
+    return True
 
 
-def _goes_short(state: State, one: Placement) -> bool:
-    if one.group or one.claims or len(one.members[0].shares) != 1 or one.must_end_us:
-        return False
-    spec = state.specs[job_of(state, one.members[0].job).spec]
-    return not spec.stop_after_us and not spec.claims
-
-
-def numbered(
-    state: State, numbers: Numbers, placements: Sequence[Placement], now_us: int
-) -> list[PlannedGroup]:
+def numbered(state: State, numbers: Numbers, accepted: Accepted, now_us: int) -> list[PlannedGroup]:
     """The placements with the numbers of what they bring into being."""
-    jobs, specs, default_us = state.jobs, state.specs, state.config.barrier_timeout_us
+    specs, default_us, count = state.specs, state.config.barrier_timeout_us, len(accepted)
+    starts, launches = numbers.many("start", count), numbers.many("launch", count)
+    allocations = numbers.many("allocation", count)
     found = []
-    for placement in placements:
-        (member,) = placement.members
-        job = jobs.get(member.job) or job_of(state, member.job)
-        spec = specs[job.spec]
-        (share,) = member.shares
+    rows = zip(accepted, starts, allocations, launches, strict=True)
+    for (placement, job), start, allocation, launch in rows:
+        assert job is not None, "gangs go the general way"
+        member, spec = placement.members[0], specs[job.spec]
+        share, attempt = member.shares[0], job.attempt
         processes = 1 if spec.run in (ONCE, PER_HOST) else share.tasks
+        plan = MemberPlan(
+            job=member.job, attempt=attempt + 1, role=member.role, rank=member.rank,
+            allocation=allocation, shares=member.shares, alternative=member.alternative,
+        )  # fmt: skip
+        own = LaunchPlan(launch=launch, job=member.job, host=share.host, processes=processes)
         found.append(
             PlannedGroup(
-                start=numbers.next("start"),
+                start=start,
                 group=0,
-                kind="restart" if job.attempt else "birth",
+                kind="restart" if attempt else "birth",
                 deadline_us=now_us + (spec.barrier_timeout_us or default_us),
-                members=(
-                    MemberPlan(
-                        job=member.job,
-                        attempt=job.attempt + 1,
-                        role=member.role,
-                        rank=member.rank,
-                        allocation=numbers.next("allocation"),
-                        shares=member.shares,
-                        alternative=member.alternative,
-                    ),
-                ),
-                launches=(
-                    LaunchPlan(
-                        launch=numbers.next("launch"),
-                        job=member.job,
-                        host=share.host,
-                        processes=processes,
-                    ),
-                ),
+                members=(plan,),
+                launches=(own,),
             )
         )
     return found
@@ -94,19 +80,19 @@ def followed(
     }  # fmt: skip
     gone = {"go": True}
     for planned in groups:
-        (member,), (launch,) = planned.members, planned.launches
+        member, launch = planned.members[0], planned.launches[0].launch
+        job, start = member.job, planned.start
         planned_job = {
-            "state": PLANNED,
-            "attempt": member.attempt,
-            "start": planned.start,
-            "allocation": member.allocation,
-            "launches": (launch.launch,),
-            "not_before_us": 0,
-        }
-        then.append(Change("job", member.job, "plan", planned_job))
-        then.append(Change("start", planned.start, "pass", passed))
-        then.append(Change("launch", launch.launch, "", gone))
-        names.append(job_text(member.job))
-    for number, runs in placed_of(state, (planned.members[0].job for planned in groups)):
+            "state": PLANNED, "attempt": member.attempt, "start": start,
+            "allocation": member.allocation, "launches": (launch,), "not_before_us": 0,
+        }  # fmt: skip
+        then += (
+            Change("job", job, "plan", planned_job),
+            Change("start", start, "pass", passed),
+            Change("launch", launch, "", gone),
+        )
+        names.append(job_text(job))
+    elements = (planned.members[0].job for planned in groups) if state.arrays else ()
+    for number, runs in placed_of(state, elements):
         then.append(Change(ELEMENT, number, "plan", {"indices": runs, "to": JOB}))
     return then, names
