@@ -207,6 +207,18 @@ def reload(world: World, *queues: QueueConfig, **changes: Any) -> Outcome:
     return answer
 
 
+def test_a_queue_that_is_left_out_is_closed_whatever_an_operator_said_before() -> None:
+    world = lab(1, config=settings(queues=(QueueConfig(name="normal"), NIGHT)))
+    world.submit(job(queue="night"))
+    change(world, "close", "night")
+    change(world, "open", "night")
+    assert reload(world, QueueConfig(name="normal")).body["kept"] == ["queue night (closed)"]
+    assert refused(world.ask(job(queue="night"))).message == "night: Queue has been closed."
+    reload(world, QueueConfig(name="normal"), NIGHT)
+    world.submit(job(queue="night"))
+    check(world.state)
+
+
 def test_a_queue_that_is_taken_away_with_work_in_it_stays_closed() -> None:
     world = lab(1)
     world.scripts.default = lambda job, attempt: Life(run_us=None)

@@ -59,21 +59,27 @@ def check(file: Path, as_json: bool) -> None:
 
 @config.command()
 @click.argument("file", type=_FILE)
+@click.option(
+    "--allow-root", is_flag=True, envvar="XCE_ALLOW_ROOT", help="Let work of uid 0 run.",
+    show_envvar=True,
+)  # fmt: skip
 @_json
 @home_option
-def reload(file: Path, as_json: bool, home: Path) -> None:
+def reload(file: Path, allow_root: bool, as_json: bool, home: Path) -> None:
     """Put FILE in force in the running controller; nothing that runs is touched.
 
     \b
     xce config reload xce.toml
     """
     from xce.ops.hosts import post
+    from xce.ops.serving import with_root
 
     try:
         site = read_site(file)
     except ConfigFaulty as error:
         click.echo(str(error), err=True)
         sys.exit(EXIT_REFUSED)
+    site = with_root(site, allow_root)
     body = {"config": msgspec.to_builtins(site.config), "digest": site.digest}
     code, told = post(home, "/v1/config", body)
     if code:
@@ -84,6 +90,8 @@ def reload(file: Path, as_json: bool, home: Path) -> None:
     click.echo("the configuration is in force" if told["changed"] else "nothing has changed")
     for name in told.get("kept", ()):
         click.echo(f"kept because it is in use: {name}", err=True)
+    if told.get("root_refused"):
+        click.echo("work of root is refused from now on; --allow-root lets it run", err=True)
 
 
 @config.command()

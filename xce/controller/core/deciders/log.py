@@ -3,7 +3,7 @@
 from typing import Any
 
 from xce.controller.core import commands as c
-from xce.controller.core.deciders.reloading import merge_again, with_used_queues
+from xce.controller.core.deciders.reloading import close_left, merge_again, with_used_queues
 from xce.controller.core.life.draft import Draft
 from xce.controller.core.resources.decide import merged
 from xce.model.actor import ADMIN, SYSTEM
@@ -43,12 +43,14 @@ def load_config(draft: Draft, command: c.LoadConfig) -> c.Rejection | Answer:
     config, kept = merged(draft.state, command.config, draft.state.lsn + 1)
     config, queues = with_used_queues(draft.state, config)
     draft.open(ConfigLoaded(digest=command.digest, config=config), [])
+    close_left(draft, command.config)
     blobs = merge_again(draft, before)
     if config.dependencies != before.dependencies:
         arrays = draft.state.arrays
         for key in draft.state.index.links.waiting():
             draft.moved["array" if key in arrays else "job", key] = None
-    return {"changed": True, "kept": [*kept, *queues]}, blobs
+    refused = before.allow_root and not config.allow_root
+    return {"changed": True, "kept": [*kept, *queues], "root_refused": refused}, blobs
 
 
 def end_session(draft: Draft, command: c.EndSession) -> c.Rejection | Answer:

@@ -15,6 +15,7 @@ from xce.model.config import Config, QueueConfig
 from xce.model.job import Job, Spec
 from xce.model.tables import ENDED_GROUP, ENDED_JOB
 from xce.model.waiting.array import Array
+from xce.model.waiting.queue import UNSAID
 
 WAITS = ("PENDING", "HELD")
 
@@ -29,6 +30,13 @@ def with_used_queues(state: State, config: Config) -> tuple[Config, list[str]]:
     closed = tuple(structs.replace(queue, open=False) for queue in left)
     kept = sorted(f"queue {queue.name} (closed)" for queue in closed)
     return structs.replace(config, queues=(*config.queues, *closed)), kept
+
+
+def close_left(draft: Draft, config: Config) -> None:
+    """An operator's earlier word does not keep a queue open that the configuration leaves out."""
+    for name, said in sorted(draft.state.tables["queue"].items()):
+        if config.queue(name) is None and said.open != UNSAID:
+            draft.patch("queue", name, open=UNSAID, changed_us=draft.now_us)
 
 
 def merge_again(draft: Draft, before: Config) -> dict[str, bytes]:
