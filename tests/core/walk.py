@@ -312,6 +312,8 @@ class Walk:
         for key, found in sorted(state.jobs.items()):
             if found.state in ENDED_JOB or hangs & {str(one) for one in found.launches}:
                 continue
+            if hangs and found.suspension == "SUSPENDED" and found.resume_us:
+                continue  # What it lent is with work whose preparation hangs.
             assert found.state == "PENDING", f"job {key} is {found.state} on a sound cluster"
         plan = run_session(Viewer(state).snapshot(world.now_us))
         assert not plan.placements, f"work waits that fits: {plan.placements}"

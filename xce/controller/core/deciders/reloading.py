@@ -35,7 +35,7 @@ def with_used_queues(state: State, config: Config) -> tuple[Config, list[str]]:
 def close_left(draft: Draft, config: Config) -> None:
     """An operator's earlier word does not keep a queue open that the configuration leaves out."""
     for name, said in sorted(draft.state.tables["queue"].items()):
-        if config.queue(name) is None and said.open != UNSAID:
+        if config.queue(said.name) is None and said.open != UNSAID:
             draft.patch("queue", name, open=UNSAID, changed_us=draft.now_us)
 
 
