@@ -6,6 +6,7 @@ What is free is what the last tick said less what our jobs reserve; all amounts 
 import pytest
 
 from tests.core.lab import states, until_state
+from tests.core.standalone.words import ask, make
 from tests.core.ticked import known, sample, site, tick, told
 from tests.kit.words import ANNA, gang, job, machine, role
 from tests.kit.world import World
@@ -321,6 +322,22 @@ def test_claims_of_it_name_it_too(scope: str) -> None:
     assert world.state.jobs[1].state == "PENDING"
     told(world, n1=3)
     assert world.state.index.used["n1"]["lic"] == 3
+
+
+def test_a_standalone_claim_waits_for_what_is_told_and_holds_it() -> None:
+    world = site(2)
+    ask(world, make("l", "lic", amount=3, waits=True))
+    assert named_columns(world.state) == ("lic",)
+    world.run(SECOND_US)
+    assert why(world, "c1").code is Code.NOT_REPORTED
+    told(world, n1=2, n2=4)
+    assert world.state.claims[1].state == "BOUND"
+    told(world, n1=1, n2=4)
+    assert known(world) == {}, "nobody waits for it any more"
+    world.submit(job(1, "rusage[lic=2]"))
+    told(world, n1=1, n2=4)
+    # The claim holds 3 of the 4 of n2; n1 has 1.
+    assert why(world, "1").code is Code.SHORT_ON_HOST
 
 
 def test_alternatives_are_looked_at_in_turn() -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.core.lab import MINUTE_US, SECOND_US, Life, lab, until_state
-from tests.kit.words import ANNA, BERT, BOSS, job
+from tests.kit.words import ANNA, BERT, BOSS, OPS, job
 from tests.kit.world import World
 from xce.controller.core import commands as c
 from xce.controller.core.time.advance import NO_ROOM
@@ -112,6 +112,15 @@ def test_bad_askings_are_told_what_is_wrong() -> None:
     }
     for message, given in cases.items():
         assert refused(world, course(world, **given)).message == message
+
+
+def test_a_host_that_was_taken_out_is_not_reserved() -> None:
+    world = hall(2)
+    world.mute("n2")
+    world.run(3 * MINUTE_US)
+    world.ask_body(c.HostEvent(actor=OPS, host="n2", event="remove"))
+    assert world.state.hosts["n2"].liveness == "GONE"
+    assert refused(world, course(world, hosts=("n1", "n2"))).message == "n2: No such host"
 
 
 def test_a_job_that_joins_waits_for_it_and_is_over_with_it() -> None:

@@ -7,7 +7,7 @@ left the dead band around the one that the state has, and told as unknown when i
 the state has is what is known. What is to be reserved is told whenever it differs.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
@@ -19,6 +19,7 @@ from xce.dispatch.observe import Value, moved
 from xce.model.job import ClaimTemplate
 from xce.model.need import Part
 from xce.model.resources import ALIASES, ResourceType, site_types
+from xce.model.waiting.claim import ClaimRequest
 from xce.resreq.errors import ResreqError
 from xce.resreq.parse import COMPAT, parse
 
@@ -45,6 +46,9 @@ def named_columns(state: State) -> tuple[str, ...]:
         words.update(dict.fromkeys(_named_by_text(text)))
     for spec in state.index.waiting_specs:
         words.update(dict.fromkeys(_named_by_need(state.specs[spec].need)))
+    for number in state.index.claims.waiting:
+        requests = state.claims[number].requests
+        words.update(dict.fromkeys(word for one in requests for word in words_of(one.select)))
     types = site_types(config.types)
     own = (ALIASES.get(word, word) if word not in types else word for word in words)
     named = dict.fromkeys((*own, *taken_columns(state)))
@@ -75,6 +79,8 @@ def taken_columns(state: State) -> set[str]:
         found.update(_claimed(state, gang.claims))
         for role in gang.roles:
             found.update(_claimed(state, role.claims))
+    for number in state.index.claims.waiting:
+        found.update(_claimed(state, state.claims[number].requests))
     found.update(_lent(state))
     return found & set(reservable(state.config.types))
 
@@ -95,7 +101,7 @@ def _taken_by_need(need: Part) -> frozenset[str]:
     return frozenset(_fields(need, _TAKING))
 
 
-def _claimed(state: State, claims: tuple[ClaimTemplate, ...]) -> Iterator[str]:
+def _claimed(state: State, claims: Sequence[ClaimTemplate | ClaimRequest]) -> Iterator[str]:
     """The counters that claims draw on."""
     types = site_types(state.config.types) if claims else {}
     for claim in claims:

@@ -91,7 +91,8 @@ def _wrong(state: State, command: c.AddReservation, name: str, now_us: int) -> c
     if not command.users:
         message = "say for whom: at least one user"
         return c.Rejection(code="invalid", message=message, field="users")
-    unknown = [host for host in command.hosts if host not in state.hosts]
+    there = {name for name, one in state.hosts.items() if one.liveness != "GONE"}
+    unknown = [host for host in command.hosts if host not in there]
     if unknown:
         message = f"{unknown[0]}: No such host"
         return c.Rejection(code="invalid", message=message, field="hosts")
