@@ -15,6 +15,7 @@ from tests.core.placing_mutants import PLACING
 from tests.core.reported_mutants import REPORTED
 from tests.core.sharing_mutants import SHARING
 from tests.core.silence_mutants import SILENCE
+from tests.core.standalone.mutants import STANDALONE
 from tests.core.suspending_mutants import SUSPENDING
 from tests.core.swapped import swapped
 from tests.core.timing.mutants import TIMING
@@ -119,7 +120,9 @@ def a_tally_is_skipped(field: str) -> Iterator[None]:
 def generations_are_reused() -> Iterator[None]:
     """Every claim has the generation 1."""
     own = decide_plan._claim
-    with swapped(decide_plan, "_claim", lambda numbers, placed, lsn: own(numbers, placed, 1)):
+    with swapped(
+        decide_plan, "_claim", lambda pools, numbers, placed, lsn: own(pools, numbers, placed, 1)
+    ):
         yield
 
 
@@ -324,6 +327,7 @@ MUTANTS: dict[str, tuple[Mutant, str]] = {
     ),
 }
 
+MUTANTS |= {name: found for name, found in STANDALONE.items() if found[1]}
 MUTANTS |= ARRAYS | SUSPENDING | SILENCE | TIMING | DEPENDING | SHARING | REPORTED | PLACING
 
 # One line per coupling: `machine event: relation event | the test that fails without it`.

@@ -21,6 +21,7 @@ from tests.core.fates import WEATHERS, some_fate
 from tests.core.gangs import LEASES_US, some_gang
 from tests.core.living.chance import change, requeue, some_life, some_size
 from tests.core.sharing_chance import let_queues_go, some_sharing, turn_queue
+from tests.core.standalone.chance import delete_all, some_claim, some_use
 from tests.core.suspended import any_suspension, resume_of
 from tests.core.ticked import LIC, some_tick
 from tests.core.timing.chances import reserve, some_queue, some_time
@@ -93,6 +94,7 @@ class Walk:
             lease = {"stop_after_us": self.chance.choice(LEASES_US), **some_queue(self.chance)}
             more = {**some_size(self.chance), **life, **lease}
             more["job_group"] = some_job_group(self.chance)
+            more["claims"] = some_use(self.chance, self.world.state, actor.uid)
             if self.chance.random() < 0.3:
                 self._ask(some_array(self.chance, actor, after=after, **more))
             else:
@@ -123,6 +125,7 @@ class Walk:
             (12, lambda: of_array(self)),
             (5, lambda: self._ask(some_bound(self.chance))),
             (9, lambda: change(self)),
+            (14, lambda: self._ask(some_claim(self))),
             (10, self.mute),
             (14, self.unmute),
             (6, self.restart),
@@ -294,6 +297,7 @@ class Walk:
             if world.state.jobs[key].state in ("PENDING", "STARTING", "RUNNING"):
                 self._ask(c.Kill(actor=OPS, job=key))
         of_all_arrays(self, c.Kill)
+        delete_all(self)
         world.rest(40 * MINUTE_US)
         world.ledger.assert_whole()
         world.run(world.config.clean_period_us + MINUTE_US)

@@ -209,4 +209,5 @@ def open_starts(state: State, host: str) -> list[int]:
     index = state.index
     starts = {state.launches[one].start for one in index.live_launches.get(host, {})}
     starts |= {state.attachments[one].start for one in index.live_attachments.get(host, {})}
-    return sorted(number for number in starts if state.starts[number].state == "OPEN")
+    # What stands alone has no start: its attachments name 0.
+    return sorted(number for number in starts if number and state.starts[number].state == "OPEN")
