@@ -75,7 +75,7 @@ def embedded(text: str) -> dict[str, Any]:
 
 
 # A job that asks for GPUs and would get none is not submitted.
-_REFUSED = frozenset({"gpus_per_host"})
+_REFUSED = frozenset({"gpus_of_terms"})
 
 
 def _hint(one: Finding) -> str:

@@ -18,9 +18,9 @@ from xce.resreq.options.script import read_command_line
 Cli = Callable[..., Told]
 EXPECTED = Path(__file__).parent / "expected" / "cmdlines.txt"
 # What refuses a line here, and why that is right: its user group, or whom it waits for, is not
-# there; GPUs per host that are no whole number per task cannot be asked for yet.
+# there; one `=` compares nothing; -n says another number of tasks than the terms do.
 REFUSED = {
-    "cl012": "group1", "cl003": "gdswzd", "cl015": "setup", "cl001": "-gpu", "cl022": "select[ ]",
+    "cl012": "group1", "cl003": "gdswzd", "cl015": "setup", "cl022": "select[ ]",
     "cl025": "-n",
 }  # fmt: skip
 
@@ -50,17 +50,22 @@ def lines() -> dict[str, str]:
     return {one["id"]: one["cmd"] for one in found}
 
 
+def told(cmd: str) -> list[str]:
+    """How a command line is read, in the words of the expected files."""
+    reading = read_command_line(shlex.split(cmd)[1:])
+    found = []
+    for given in reading.options:
+        means = f" => {given.means or '?'}" if given.means != given.value else ""
+        found.append(f"option {given.option} {given.value}".rstrip() + means)
+    found += [f"resreq {reading.resreq}"] if reading.resreq else []
+    found += [f"word {word}" for word in reading.command]
+    return found + [f"error {one.message}" for one in reading.errors]
+
+
 @pytest.mark.parametrize("name", expected())
 def test_a_collected_command_line_is_read_as_it_should(name: str) -> None:
     reading = read_command_line(shlex.split(lines()[name])[1:])
-    told = []
-    for given in reading.options:
-        means = f" => {given.means or '?'}" if given.means != given.value else ""
-        told.append(f"option {given.option} {given.value}".rstrip() + means)
-    told += [f"resreq {reading.resreq}"] if reading.resreq else []
-    told += [f"word {word}" for word in reading.command]
-    told += [f"error {one.message}" for one in reading.errors]
-    assert told == expected()[name]
+    assert told(lines()[name]) == expected()[name]
     named = " ".join(one.message for one in reading.warnings if one.code == "not_honoured")
     for given in reading.options:
         if BSUB[given.option].support is not Support.HONOURED:
@@ -123,3 +128,38 @@ def test_what_a_line_asks_for_is_in_the_job(live: Live, xcecli: Cli) -> None:
 @pytest.mark.parametrize("cmd", ["kill -d 5322993"])
 def test_what_only_newer_versions_know_is_a_usage_error(live: Live, xcecli: Cli, cmd: str) -> None:
     assert xcecli(*cmd.split())[0] == 2
+
+
+def test_gpus_per_host_are_asked_for_whatever_the_tasks_are(live: Live, xcecli: Cli) -> None:
+    """`-gpu num=N` is per host: also where the tasks do not divide, or nobody said how they lie."""
+    for words, per_host, per_task in (
+        ('-n 6 -gpu num=1 -R "span[ptile=6]" ./x', 1, 0),
+        ("-n 4 -gpu num=2 ./x", 2, 0),
+        ('-n 4 -gpu num=2 -R "span[ptile=2]" ./x', 0, 1),
+        ("-n 4 -gpu num=2/task ./x", 0, 2),
+        ("-gpu - ./x", 0, 1),
+    ):
+        code, _, err = xcecli("submit", *shlex.split(words))
+        assert code == 0, err
+        spec = live.engine.state.specs[live.engine.state.jobs[max(live.engine.state.jobs)].spec]
+        (gpus,) = spec.need.instances
+        assert (gpus.type, gpus.per, gpus.count_per_task) == (
+            "gpu", "task" if per_task else "host", per_task or per_host,
+        )  # fmt: skip
+
+
+MORE = Path(__file__).parent / "expected" / "more_cmdlines.txt"
+
+
+def more() -> dict[str, list[str]]:
+    blocks = MORE.read_text().split("\n\n")[1:]
+    return {lines[0]: lines[1:] for lines in (block.strip().split("\n") for block in blocks)}
+
+
+def test_there_are_at_least_forty_more() -> None:
+    assert len(more()) >= 40
+
+
+@pytest.mark.parametrize("cmd", more())
+def test_a_line_of_the_same_kinds_is_read_as_it_should(cmd: str) -> None:
+    assert told(cmd) == more()[cmd]

@@ -250,6 +250,6 @@ def test_a_collected_command_line_with_everything() -> None:
         "stderr": "err 1",
         "stdout": "out 1",
         "queue": "short-gpu",
-        "resreq": ["rusage[mem=64GB] span[ptile=6] same[gpumodel]"],
+        "resreq": ["rusage[mem=64GB,ngpus_physical=1/host] span[ptile=6] same[gpumodel]"],
     }
-    assert [one.code for one in reading.warnings] == ["gpus_per_host", "not_honoured"]
+    assert [one.code for one in reading.warnings] == ["not_honoured"]

@@ -69,7 +69,7 @@ def _read(given: list[str], otherwise: str) -> Values:
     reading = read_command_line(given)
     for one in reading.warnings:
         say.tell(f"warning: {one.message}{f' ({one.hint})' if one.hint else ''}")
-    errors = [*reading.errors, *(one for one in reading.warnings if one.code == "gpus_per_host")]
+    errors = [*reading.errors, *(one for one in reading.warnings if one.code == "gpus_of_terms")]
     if errors:
         for one in errors[:-1]:
             say.tell_failure(_failure(one, otherwise))

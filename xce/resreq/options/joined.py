@@ -1,7 +1,7 @@
 """All `-R` of a submission and its `-gpu` made into one requirement.
 
-The GPUs become what they stand for: a reservation per task. Where the number is per host and the
-spread over hosts does not say how many that is for a task, the reservation is left out and told.
+The GPUs become what they stand for: a reservation per task; per host where the number is per host
+and the spread over hosts does not say how many that is for a task.
 """
 
 from collections.abc import Sequence
@@ -16,6 +16,8 @@ from xce.resreq.merge import merge_requirements
 from xce.resreq.options.gpu import RESERVED, TYPE, GpuError, GpuRequest, parse_gpu, per_task
 from xce.resreq.parse import COMPAT
 from xce.resreq.print import canonical
+
+_UNTOLD = "-gpu: not honoured together with a compound or alternative requirement yet"
 
 
 class Joined(Struct, frozen=True, gc=False, kw_only=True):
@@ -35,28 +37,21 @@ def joined(texts: Sequence[str], gpu: str, tasks: int, *, resized: bool = False)
         return Joined(text=canonical(made))
     request = parse_gpu(gpu)
     _judge_numbers(made)
-    number = per_task(
-        request, tasks=tasks, span=made.span if isinstance(made, tree.Simple) else None
-    )
-    if not isinstance(made, tree.Simple) or number == 0:
-        return Joined(text=canonical(made) if texts else "", lacks=_untold(request, made, tasks))
-    return Joined(text=canonical(_with_gpus(made, number)))
+    if not isinstance(made, tree.Simple):
+        return Joined(text=canonical(made), lacks=_UNTOLD)
+    return Joined(text=canonical(_with_gpus(made, request, tasks)))
 
 
-def _with_gpus(made: tree.Simple, number: int) -> tree.Simple:
-    phase = tree.Phase(amount=tree.Number(digits=number))
-    reserve = tree.Reserve(name=RESERVED, phases=(phase,))
+def _with_gpus(made: tree.Simple, request: GpuRequest, tasks: int) -> tree.Simple:
+    number = per_task(request, tasks=tasks, span=made.span)
+    phase = tree.Phase(amount=tree.Number(digits=number or request.num or 1))
+    per = tree.Per.DEFAULT if number else tree.Per.HOST
+    reserve = tree.Reserve(name=RESERVED, phases=(phase,), per=per)
     rusage = tuple((*usage, reserve) for usage in made.rusage) or ((reserve,),)
     return tree.Simple(
         select=made.select, order=made.order, rusage=rusage, span=made.span, same=made.same,
         cu=made.cu, affinity=made.affinity, column=made.column,
     )  # fmt: skip
-
-
-def _untold(request: GpuRequest, made: tree.Tree, tasks: int) -> str:
-    if not isinstance(made, tree.Simple):
-        return "-gpu: not honoured together with a compound or alternative requirement yet"
-    return f"-gpu: {request.num or 1} per host is no whole number per task for {tasks} tasks"
 
 
 def _judge_resized(made: tree.Tree) -> None:

@@ -283,7 +283,8 @@ class _Reader:
         if made.lacks and gpu is not None:
             self.warnings.append(
                 Finding(
-                    code="gpus_per_host", message=made.lacks, hint="write num=N/task",
+                    code="gpus_of_terms", message=made.lacks,
+                    hint="write ngpus_physical=N into the terms",
                     line=gpu.line, column=gpu.column,
                 )
             )  # fmt: skip
