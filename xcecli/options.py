@@ -64,6 +64,7 @@ SUBMIT = Command(
         Option("-J --name", "name", "text", "NAME", "name of the job [the command]"),
         Option("-n --tasks", "tasks", "count", "N[,MAX]", "tasks, or the least and the most [1]"),
         Option("-R --resreq", "resreq", "list", "TEXT", "resource requirement; may be repeated"),
+        Option("-x --exclusive", "exclusive", "flag", "", "have its hosts for itself"),
         Option("-q --queue", "queue", "text", "QUEUE", "queue [the default queue]"),
         Option("-app --app", "application", "text", "NAME", "application profile [none]"),
         Option("-o --output", "stdout", "text", "FILE", "output; %J is the job [xce-%J.out]"),

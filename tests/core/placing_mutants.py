@@ -3,7 +3,10 @@
 from typing import Any
 
 from tests.core.swapped import swapped
+from xce.controller.core import view
+from xce.controller.core.queueing import run_windows
 from xce.scheduler import session
+from xce.scheduler.place import classes
 
 PLACING: dict[str, tuple[Any, str]] = {
     "a range of tasks gets its least": (
@@ -13,5 +16,17 @@ PLACING: dict[str, tuple[Any, str]] = {
     "a range of tasks gets its most or nothing": (
         lambda: swapped(session, "largest", lambda sizes, fits: sizes[-1]),
         "task_ranges.limits_bound_the_range",
+    ),
+    "a job that wants its hosts for itself shares them": (
+        lambda: swapped(classes, "_alone_in", lambda ask, role, part: None),
+        "exclusive_hosts.it_waits_for_hosts_that_nobody_uses_and_says_so",
+    ),
+    "others come to the hosts of an exclusive job": (
+        lambda: swapped(view, "exclusive_use", lambda state: ()),
+        "exclusive_hosts.nobody_comes_to_a_host_that_is_somebodys_alone",
+    ),
+    "a shut run window stops nothing": (
+        lambda: swapped(run_windows, "outside", lambda state, queue: iter(())),
+        "run_windows.a_gang_is_stopped_whole",
     ),
 }

@@ -35,3 +35,16 @@ def test_others_wait_outside_the_domain_until_the_gang_has_ended() -> None:
     until_state(world, "group", group, "DONE")
     world.run(MINUTE_US)
     assert world.state.jobs[late].start > 0
+
+
+def test_where_no_host_says_its_domain_nobody_has_one_for_himself() -> None:
+    """Neither a requirement nor a topology ends a session: both wait with a reason."""
+    world = World({"n1": machine(4)}, config=settings(levels=("host", "rack")))
+    world.up()
+    world.submit(job(1, "cu[type=rack:excl]"))
+    alone = Topology(required="rack", exclusive=True)
+    world.submit_gang(gang(role("worker", 2, topology=alone)))
+    world.run(SECOND_US)
+    assert {one.state for one in world.state.jobs.values()} == {"PENDING"}
+    assert world.sessions.reason_for("1") is not None
+    assert world.sessions.reason_for("g1") is not None

@@ -110,6 +110,7 @@ def spec_of(http: HttpRequest, asked: JobRequest, name: str, blobs: dict[str, by
         stderr=_file(asked.stderr),
         tasks=asked.tasks or 0,
         tasks_max=asked.tasks_max,
+        exclusive=asked.exclusive,
         run=asked.run,
         resreq=asked.resreq,
         user=user_name(actor_of(http).uid),

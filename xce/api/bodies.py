@@ -37,6 +37,7 @@ class JobRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     priority: int = -1
     tasks: int | None = None
     tasks_max: int = 0
+    exclusive: bool = False
     resreq: str = ""
     run: str = ONCE
     cwd: str = "/"

@@ -102,6 +102,7 @@ class Shown:
             "not_before_us": job.not_before_us or None,
             "tasks_least": spec.tasks,
             "tasks_max": spec.tasks_max or None,
+            "exclusive": spec.exclusive,
             "stop_after_us": spec.stop_after_us or None,
             "silence": silence(self.state, self.launches(job)),
             "suspension": job.suspension,

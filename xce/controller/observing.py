@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from xce.controller.core.commands import Sample, TakeTick, TurnWindow
 from xce.controller.core.fold.state import State
 from xce.controller.core.queueing.queues import queue_state
+from xce.controller.core.queueing.run_windows import is_due
 from xce.controller.core.resources.observed import is_reported, named_columns
 from xce.controller.core.resources.pools import name_of, pools_of
 from xce.dispatch.observe import Value, read_value
@@ -104,7 +105,7 @@ def minute_of_week(now_us: int) -> int:
 
 
 def turned(state: State, now_us: int) -> Iterator[TurnWindow]:
-    """The windows that are not as the state has them."""
+    """The windows that are not as the state has them, or are shut while work of them runs."""
     queues = [one for one in state.config.queues if one.dispatch_window or one.run_window]
     if not queues:
         return
@@ -116,5 +117,6 @@ def turned(state: State, now_us: int) -> Iterator[TurnWindow]:
             ("runs", queue.run_window, now.runs),
         ):
             opened = is_open(windows, minute)
-            if windows and seen != int(opened):
+            runs_on = window == "runs" and not opened and is_due(state, queue.name)
+            if windows and (seen != int(opened) or runs_on):
                 yield TurnWindow(actor=CONTROLLER, queue=queue.name, window=window, open=opened)

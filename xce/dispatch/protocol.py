@@ -72,6 +72,7 @@ class Task(Message, frozen=True, gc=False, kw_only=True):
     `run_limit_us` of running, and the moment `terminate_us`, are enforced by the host itself.
     `lease_us` > 0: the supervisor stops it that long after its agent sent the last poll that was
     answered. A process that is there `unkillable_after_us` after SIGKILL is told of.
+    `nice` makes its processes that much less important.
     `ready_port` > 0: once started, the host reports Probed when that port accepts a connection.
     """
 
@@ -99,6 +100,7 @@ class Task(Message, frozen=True, gc=False, kw_only=True):
     anew: tuple[str, ...] = ()
     lease_us: int = 0
     unkillable_after_us: int = 30_000_000
+    nice: int = 0
 
 
 class LaunchOrder(Message, frozen=True, gc=False, kw_only=True, tag="launch"):

@@ -79,7 +79,7 @@ class Spec(Struct, frozen=True, gc=False, kw_only=True):
     are the exit values that send it back to its queue ("": theirs). `anew` names the files
     of `stdout stderr` that each attempt empties first. `asked` is what it asked for itself; specs
     of before have none. `reservation` is
-    the advance reservation that it joined.
+    the advance reservation that it joined. An `exclusive` job has its hosts for itself.
     """
 
     command: tuple[str, ...]
@@ -120,6 +120,7 @@ class Spec(Struct, frozen=True, gc=False, kw_only=True):
     anew: tuple[str, ...] = ()
     asked: Asked | None = None
     tasks_max: int = 0
+    exclusive: bool = False
 
 
 class Exit(Struct, frozen=True, gc=False, kw_only=True):

@@ -55,6 +55,7 @@ class Code(StrEnum):
     DOMAIN_SHORT = "domain_short"
     SCATTERED = "scattered"
     NOT_LAID = "not_laid"
+    IN_USE = "in_use"
     ALTERNATIVE_LATER = "alternative_later"
     LIMIT_REACHED = "limit_reached"
     LIMIT_NEVER = "limit_never"
@@ -258,6 +259,13 @@ TABLE: Mapping[Code, CodeText] = MappingProxyType(
             Cure.ON_FREE,
             "There is room, but not so that the tasks lie as the requirement lays them.",
             "there is room, but no hosts hold the tasks now as {detail} asks",
+        ),
+        Code.IN_USE: _row(
+            Scope.HOST,
+            Cure.ON_FREE,
+            "It wants hosts for itself, and on those with room others run.",
+            "wants hosts for itself: needs room for {needed} {what} where nobody runs, {available} "
+            "can be had; {detail}",
         ),
         Code.ALTERNATIVE_LATER: _row(
             Scope.JOB,

@@ -14,9 +14,12 @@ from typing import Any
 import numpy as np
 from msgspec import Struct, structs
 
+from xce.model.need import UnitNeed
 from xce.scheduler.candidates import Workspace
 from xce.scheduler.fit.caps import Hosts, caps, free_of
 from xce.scheduler.fit.demand import Item, Load, MemberNeed, Shape
+from xce.scheduler.place.classes import Term
+from xce.scheduler.place.rows import untouched
 from xce.scheduler.place.topology import is_finer, known, level_ids, parts_of, sums
 from xce.scheduler.reasons import HAS_ROOM, Code, Cure, PendReason, amount_text, reason
 from xce.scheduler.snapshot import Ask, Column, Mask, RoleAsk
@@ -57,6 +60,15 @@ class Case(Struct, frozen=True, gc=False, kw_only=True):
     need: MemberNeed
     matching: Hosts
     allowed: Hosts
+    alone: UnitNeed | None = None
+
+    @staticmethod
+    def of(work: Workspace, empty: Workspace, ask: Ask, term: Term) -> "Case":
+        """The case of one term of an ask."""
+        return Case(
+            work=work, empty=empty, ask=ask, role=term.role, need=term.need,
+            matching=term.matching, allowed=term.allowed, alone=term.alone,
+        )  # fmt: skip
 
     @property
     def needed(self) -> int:
@@ -122,7 +134,20 @@ def _role_reason(case: Case) -> PendReason | None:
         return never
     if not len(case.allowed):
         return reason(Code.NO_USABLE_HOST, needed=len(case.matching))
-    return _shortage(case, case.work, case.allowed, NOW_CODES)
+    return _shortage(case, case.work, case.allowed, NOW_CODES) or _in_use(case)
+
+
+def _in_use(case: Case) -> PendReason | None:
+    """There is room, but not on hosts (or units) that nobody else uses."""
+    if case.alone is None:
+        return None
+    idle = case.allowed[untouched(case.work, case.alone)[case.allowed] > 0]
+    units = caps(case.work, case.need.load(False, False), idle)
+    if int(np.minimum(units, case.needed).sum()) >= case.needed:
+        return None
+    about = {"needed": case.needed, "available": int(units.sum()), "role": case.role.name}
+    detail = f"{len(idle)} of {len(case.allowed)} hosts have nothing on them"
+    return reason(Code.IN_USE, what=case.what, detail=detail, **about)
 
 
 class Codes(Struct, frozen=True, gc=False):

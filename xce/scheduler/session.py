@@ -123,7 +123,7 @@ class SessionRun:
         """Suspended work goes on, or waits for what it lent."""
         self.steps += TRY_STEPS
         self._time.prepare_to_resume(ask)
-        why = take_back(self._work, ask)
+        why = ask.kept or take_back(self._work, ask)
         if why is None:
             self._time.resumed(ask)
             self._line.booked(ask.slots)
@@ -331,18 +331,7 @@ class SessionRun:
             return kept
         if self._empty is None:
             self._empty = Workspace(emptied(self._snapshot))
-        cases = [
-            Case(
-                work=self._work,
-                empty=self._empty,
-                ask=ask,
-                role=term.role,
-                need=term.need,
-                matching=term.matching,
-                allowed=term.allowed,
-            )
-            for term in compiled.terms
-        ]
+        cases = [Case.of(self._work, self._empty, ask, term) for term in compiled.terms]
         why = explain(cases, exhausted=exhausted, bound=self._snapshot.search_bound)
         why = on_hosts(why, self._snapshot.host_bounds)
         if why.code in NEVER_OF and self._never(self._empty, ask, compiled.terms):

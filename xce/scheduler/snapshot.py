@@ -49,9 +49,9 @@ class Observed(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class RoleAsk(Struct, frozen=True, gc=False, kw_only=True):
-    """One role of an ask. `jobs` are the members' keys in rank order; `ready_claim` is the name
-    of the group's or role's claim that this role's `ready` names ("" for none). A plain job has
-    from `tasks` to `tasks_max` tasks, as many as fit; 0 is exactly `tasks`."""
+    """One role of an ask. `jobs` are the members' keys in rank order; `ready_claim` the claim of
+    group or role that its `ready` names ("" for none). A plain job has from `tasks` to `tasks_max`
+    tasks (0: exactly `tasks`); an `exclusive` one has its hosts for itself."""
 
     name: str = ""
     jobs: tuple[int, ...]
@@ -65,6 +65,7 @@ class RoleAsk(Struct, frozen=True, gc=False, kw_only=True):
     claims: tuple[ClaimTemplate, ...] = ()
     ready_claim: str = ""
     within: tuple[str, ...] = ()
+    exclusive: bool = False
 
     @property
     def count(self) -> int:
@@ -136,14 +137,15 @@ class Back(Struct, frozen=True, gc=False, kw_only=True):
 
 class ResumeAsk(Struct, frozen=True, gc=False, kw_only=True):
     """A suspended gang (`group` > 0) or plain job (`job`) that is to go on: it needs back what it
-    lent, on the same hosts, all or nothing. `away` names a host of it that is not there, with its
-    standing; `left_us` is how long it may still run, 0 where nobody said."""
+    lent, on the same hosts. `away` names a host of it that is not there, with its standing;
+    `kept` is why it may not go on yet; `left_us` how long it may still run, 0 where nobody said."""
 
     group: int = 0
     job: int = 0
     order: tuple[int, ...]
     parts: tuple[Back, ...] = ()
     away: tuple[str, str] | None = None
+    kept: PendReason | None = None
     left_us: int = 0
     account: str = ""
     fixed: int = ALWAYS
@@ -219,17 +221,11 @@ class HostEntry(Struct, frozen=True, gc=False, kw_only=True):
             seen[fact.type] = number + 1
             instances.append(
                 Instance(
-                    key=instance_key(name, fact.type, fact.name),
-                    host=name,
-                    type=fact.type,
-                    name=fact.name,
-                    number=number,
-                    state="PRESENT",
-                    attributes=fact.attributes,
-                    domains=fact.domains,
-                    sharing=fact.sharing,
+                    key=instance_key(name, fact.type, fact.name), host=name, type=fact.type,
+                    name=fact.name, number=number, state="PRESENT", attributes=fact.attributes,
+                    domains=fact.domains, sharing=fact.sharing,
                 )
-            )
+            )  # fmt: skip
         return HostEntry(name=name, facts=facts, instances=tuple(instances))
 
 
@@ -268,7 +264,7 @@ class HostTable(Struct, frozen=True, gc=False, kw_only=True):
             names=tuple(row.name for row in rows),
             index={row.name: i for i, row in enumerate(rows)},
             attributes=tuple(dict(row.facts.attributes) for row in rows),
-            domains={level: tuple(_domain(row, level) for row in rows) for level in levels},
+            domains={lv: tuple(_domain(row, lv) for row in rows) for lv in (*levels, HOST_LEVEL)},
             totals={name: _column(one.get(name, 0) for one in own) for name in counters},
             instances={type_: tuple(_by_number(row, type_) for row in rows) for type_ in types},
             ports=tuple(row.facts.ports for row in rows),

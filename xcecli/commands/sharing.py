@@ -92,6 +92,8 @@ def _long(queue: dict[str, Any], shares: list[dict[str, Any]]) -> str:
     for field, word in (("dispatch_window", "DISPATCH_WINDOW"), ("run_window", "RUN_WINDOW")):
         if queue[field]:
             lines.append(f"{word}:  {' '.join(queue[field])}")
+    lines += [f"NICE:  {queue['nice']}"] if queue["nice"] else []
+    lines += [f"EXCLUSIVE:  {queue['exclusive']}"] if queue["exclusive"] != "N" else []
     if queue["resreq"]:
         lines.append(f"RES_REQ:  {queue['resreq']}")
     if queue["shares"]:

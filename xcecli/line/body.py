@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _GIVEN = (
     "name", "tasks", "queue", "application", "priority", "stdin", "stdout", "stderr", "held",
     "run_limit_us", "run_estimate_us", "project", "description", "rerunnable", "requeue_exits",
-    "user_group", "reservation",
+    "user_group", "reservation", "exclusive",
     "mem_limit_bytes", "anew",
     "stop_after",
     "after", "end_if_impossible", "job_group",

@@ -216,6 +216,8 @@ def _isolate(channel: int) -> None:
 
 def _become(recipe: Recipe, account: Account, parent: int) -> None:
     os.umask(recipe.task["umask"])
+    if nice := recipe.task.get("nice", 0):
+        os.nice(nice)
     if recipe.switch:
         try:
             os.initgroups(account.name, account.gid)

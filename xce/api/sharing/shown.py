@@ -80,6 +80,9 @@ def _queue(queue: QueueConfig, state: State, counts: dict[str, int]) -> dict[str
         "dispatch_window": list(queue.dispatch_window),
         "run_window": list(queue.run_window),
         "order": list(queue.order or state.config.order),
+        "exclusive": queue.exclusive or "N",
+        "interactive": queue.interactive or "N",
+        "nice": queue.nice,
         "resreq": queue.default_resreq,
         "shares": tree.name if tree is not None else None,
     }

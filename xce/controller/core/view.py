@@ -21,7 +21,7 @@ from xce.controller.core.job_groups.limits import rooms
 from xce.controller.core.life.suspending import hosts_of, waiting_members
 from xce.controller.core.queueing import fairness
 from xce.controller.core.queueing.bounds import Bounds
-from xce.controller.core.queueing.queues import why_not
+from xce.controller.core.queueing.queues import outside_run_window, why_not
 from xce.controller.core.queueing.waiting import Waiter
 from xce.controller.core.resources.lending import exclusive_use, lent, owed
 from xce.controller.core.resources.pools import free_of, pools_of, total_of
@@ -301,14 +301,13 @@ class Viewer:
             for name in hosts_of(state, members)
             if (standing := standing_of(state, state.hosts[name])) in AWAY
         )
-        ordering = state.index.ordering
-        place = (
-            ordering.of_group(state.groups[group]) if group else ordering.of_job(state.jobs[key])
-        )
+        who = state.groups[group] if group else state.jobs[key]
+        of, kept = state.index.ordering, outside_run_window(state, who.queue)
+        place = of.of_job(who) if isinstance(who, Job) else of.of_group(who)
         return ResumeAsk(
             group=group, job=key, order=place.key, parts=tuple(self._back(one) for one in shares),
             away=next(away, None), left_us=left_us(state, members), account=place.account,
-            fixed=place.fixed,
+            fixed=place.fixed, kept=kept,
         )  # fmt: skip
 
     def _back(self, share: Share) -> Back:
@@ -334,6 +333,7 @@ class Viewer:
         role = RoleAsk(
             jobs=(job.key,), need=spec.need, tasks=spec.tasks, tasks_max=spec.tasks_max,
             run=spec.run, topology=spec.topology, claims=parts[0], within=parts[1],
+            exclusive=spec.exclusive,
         )  # fmt: skip
         place = self._state.index.ordering.of_job(job)
         return Ask(

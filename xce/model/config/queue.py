@@ -13,6 +13,8 @@ class QueueConfig(Struct, frozen=True, gc=False, kw_only=True):
     `order` names policies (scheduler/policies.py), () is what the cluster says.
     Jobs run again on `requeue_exits` (LSF: REQUEUE_EXIT_VALUES), `requeues_max` times and then
     wait held (-1: as often as it takes); `rerunnable` is for jobs that say nothing.
+    `exclusive` says who may have hosts (Y) or compute units (CU, CU[level]) for himself, "" and N
+    nobody hosts; `interactive` is Y, N or ONLY; its processes run `nice` less important.
     `run_limit_us`, `mem_limit_bytes` and `tasks_max` are the most that a job may have, 0 is no
     limit; `terminate_signal` asks a job to end; exit values of `success_exits` are good."""
 
@@ -47,6 +49,9 @@ class QueueConfig(Struct, frozen=True, gc=False, kw_only=True):
     backfill_depth: int = 0
     preemptive: tuple[str, ...] = ()
     preemptable: tuple[str, ...] = ()
+    exclusive: str = ""
+    interactive: str = ""
+    nice: int = 0
 
 
 class ApplicationConfig(Struct, frozen=True, gc=False, kw_only=True):

@@ -10,13 +10,16 @@ from xce.ops.config.kinds import (
     CODES,
     COUNT,
     DURATION,
+    EXCLUSIVE,
     EXITS,
     FLAG,
     HOSTS,
     IMPOSSIBLE,
+    INTERACTIVE,
     MAPPING,
     NAME,
     NAMES,
+    NICENESS,
     PATTERN,
     POLICY,
     PORTS,
@@ -106,6 +109,11 @@ QUEUE = {
     "reservation_ranges": Field(
         kind=RANGES, to="reservation_ranges", about="least and most of rusage[ ]: `mem=1GB,8GB`"
     ),
+    "exclusive": Field(
+        kind=EXCLUSIVE, to="exclusive", about="Y: takes -x; CU, CU[level]: units, too (EXCLUSIVE)"
+    ),
+    "interactive": Field(kind=INTERACTIVE, to="interactive", about="ONLY takes no batch jobs"),
+    "nice": Field(kind=NICENESS, to="nice", about="its processes are so much less important"),
     **JOB,
     **QUEUE_SHARES,
 }

@@ -5,6 +5,7 @@ expected. Durations and sizes are written as everywhere (`90s`, `8GB`).
 """
 
 import pwd
+import re
 import signal
 from collections.abc import Callable
 from typing import Any
@@ -201,7 +202,22 @@ def pool_of(values: dict[str, Any]) -> PoolConfig:
     return PoolConfig(**{**values, "hosts": hosts})
 
 
+def _exclusive(value: Any) -> str:
+    if isinstance(value, str) and re.fullmatch(r"Y|N|CU(\[[\w.-]*\])?", value):
+        return value
+    raise Unfit('"Y", "N", "CU" or "CU[level]"')
+
+
+def _nice(value: Any) -> int:
+    if type(value) is not int or not 0 <= value <= 19:
+        raise Unfit("a number from 0 to 19: how much less important its processes are")
+    return value
+
+
 TEXT = Kind(word="text", read=_text)
+EXCLUSIVE = Kind(word="Y, N, CU or CU[level]", read=_exclusive)
+INTERACTIVE = Kind(word="Y, N or ONLY", read=_one_of("Y", "N", "ONLY"))
+NICENESS = Kind(word="number from 0 to 19", read=_nice)
 ACTION = Kind(word=" | ".join(PREEMPT_ACTIONS), read=_one_of(*PREEMPT_ACTIONS))
 POLICY = Kind(word=" | ".join(BACKFILL_POLICIES), read=_one_of(*BACKFILL_POLICIES))
 SIGNAL = Kind(word="signal", read=_signal)

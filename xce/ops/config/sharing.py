@@ -156,7 +156,7 @@ QUEUE_SHARES = {
         kind=FACTOR, to="processor_job_limit", about="slots for each processor (PJOB_LIMIT)"
     ),
     "dispatch_window": Field(kind=WINDOWS, to="dispatch_window", about="when it dispatches"),
-    "run_window": Field(kind=WINDOWS, to="run_window", about="when its jobs may begin"),
+    "run_window": Field(kind=WINDOWS, to="run_window", about="when its jobs run at all"),
     "order": Field(kind=ORDER, to="order", about="which policies decide who goes first"),
 }
 ORDERING = {

@@ -115,6 +115,7 @@ _HONOURED = (
     _honoured("-Jd", Value.TEXT, "description", "description"),
     _honoured("-w", Value.DEPENDENCY, "after", "dependency on other jobs"),
     _honoured("-g", Value.TEXT, "job_group", "job group"),
+    _honoured("-x", Value.FLAG, "exclusive", "hosts for itself alone"),
     _honoured("-ti", Value.FLAG, "end_if_impossible", "end as an orphan"),
 )
 
@@ -138,7 +139,6 @@ _KEPT = """
 -hl             flag       limits per host, enforced by the system
 -m              text       hosts and host groups
 -hostfile       file       file of hosts and slots
--x              flag       hosts for itself alone
 -E              text       command before the job
 -Ep             text       command after the job
 -k              text       checkpoints

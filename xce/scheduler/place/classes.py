@@ -25,7 +25,7 @@ from xce.scheduler.reasons import Code, PendReason, reason
 from xce.scheduler.serial.quick import Quick, quick_way
 from xce.scheduler.serial.row import SerialRow
 from xce.scheduler.serial.shelf import Shelves
-from xce.scheduler.snapshot import Ask, Column, RoleAsk, Snapshot
+from xce.scheduler.snapshot import HOST_LEVEL, Ask, Column, RoleAsk, Snapshot
 
 Choice = tuple[int, ...]
 CHOICES_MAX = 64
@@ -119,6 +119,8 @@ def _alone_in(ask: Ask, role: RoleAsk, part: Part) -> UnitNeed | None:
     if part.units is not None and part.units.exclusive:
         return part.units
     own, group = role.topology, ask.topology
+    if role.exclusive:
+        return UnitNeed(level=HOST_LEVEL, exclusive="!")
     if own.exclusive or group.exclusive:
         level = own.required or group.required or own.preferred or group.preferred
         return UnitNeed(level=level, exclusive="!") if level else None
@@ -183,7 +185,7 @@ def is_serial(ask: Ask, terms: Sequence[Term]) -> bool:
     need = terms[0].need
     if len(terms) != 1 or ask.roles[0].count != 1 or need.shape is not Shape.ONE_HOST:
         return False
-    if need.part.units is not None:
+    if need.part.units is not None or ask.roles[0].exclusive:
         return False
     requests = (ask.topology, ask.roles[0].topology)
     return not any(request.inner or request.exclusive for request in requests)

@@ -124,7 +124,8 @@ def untouched(work: Workspace, need: UnitNeed) -> Column:
     ids, size = exclusive_ids(work.hosts, need)
     taken = work.hosts.totals.get(SLOTS, work.ledger.column(SLOTS)) != work.ledger.column(SLOTS)
     used = sums(ids, taken.astype(np.int64), size) > 0
-    return np.where(ids >= 0, ~used[ids], False).astype(np.int64)
+    # The last place is for hosts of no known unit: there may be no unit at all.
+    return np.where(ids >= 0, ~np.append(used, True)[ids], False).astype(np.int64)
 
 
 def exclusive_ids(table: HostTable, need: UnitNeed) -> tuple[Ids, int]:

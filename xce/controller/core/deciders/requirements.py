@@ -6,6 +6,7 @@ from msgspec import structs
 
 from xce.controller.core.commands import Rejection
 from xce.controller.core.deciders.job_limits import limited, sized
+from xce.controller.core.queueing.exclusive import wrong_exclusive
 from xce.model.config import ApplicationConfig, Config, QueueConfig, TypeConfig
 from xce.model.job import TASKS_MAX, Spec
 from xce.model.need import Need
@@ -24,19 +25,9 @@ def resolve_spec(config: Config, spec: Spec, queue: QueueConfig) -> Spec | Rejec
     """The spec with its requirement in canonical text and resolved form."""
     if not spec.command and not spec.script:
         return Rejection(code="invalid", message="there is no command to run", field="command")
-    if not 0 <= spec.tasks <= TASKS_MAX:
-        return Rejection(
-            code="invalid",
-            message=f"-n {spec.tasks}: the number of tasks must be from 1 to {TASKS_MAX}",
-            field="tasks",
-        )
-    if spec.tasks_max and not 0 < spec.tasks <= spec.tasks_max <= TASKS_MAX:
-        return Rejection(
-            code="invalid",
-            message=f"-n {spec.tasks},{spec.tasks_max}: the most is not from the least to "
-            f"{TASKS_MAX}",
-            field="tasks_max",
-        )
+    wrong = _wrong_number(spec)
+    if wrong is not None:
+        return wrong
     application = _application(config, spec.application)
     if isinstance(application, Rejection):
         return application
@@ -55,6 +46,9 @@ def resolve_spec(config: Config, spec: Spec, queue: QueueConfig) -> Spec | Rejec
     tasks = _tasks(within.tasks, need, level)
     if isinstance(tasks, Rejection):
         return tasks
+    wrong = _unfit(config, structs.replace(within, need=need), queue)
+    if wrong is not None:
+        return wrong
     made = sized(config, structs.replace(within, resreq=resreq, need=need, tasks=tasks), queue)
     if isinstance(made, Rejection):
         return made
@@ -63,6 +57,33 @@ def resolve_spec(config: Config, spec: Spec, queue: QueueConfig) -> Spec | Rejec
         if isinstance(tasks, Rejection):
             return tasks
     return made
+
+
+def _wrong_number(spec: Spec) -> Rejection | None:
+    """A number, or a range, of tasks that no job can have."""
+    if not 0 <= spec.tasks <= TASKS_MAX:
+        return Rejection(
+            code="invalid",
+            message=f"-n {spec.tasks}: the number of tasks must be from 1 to {TASKS_MAX}",
+            field="tasks",
+        )
+    if spec.tasks_max and not 0 < spec.tasks <= spec.tasks_max <= TASKS_MAX:
+        return Rejection(
+            code="invalid",
+            message=f"-n {spec.tasks},{spec.tasks_max}: the most is not from the least to "
+            f"{TASKS_MAX}",
+            field="tasks_max",
+        )
+    return None
+
+
+def _unfit(config: Config, spec: Spec, queue: QueueConfig) -> Rejection | None:
+    """Why a queue does not take this kind of job."""
+    if queue.interactive == "ONLY":
+        said = f"{queue.name}: Queue accepts interactive jobs only"
+        hint = "there are no interactive jobs yet: choose another queue"
+        return Rejection(code="interactive_only", message=said, field="queue", hint=hint)
+    return wrong_exclusive(config, spec, queue)
 
 
 def _application(config: Config, name: str) -> ApplicationConfig | Rejection:

@@ -12,6 +12,7 @@ from xce.controller.core.deciders.plan import DECISION_VERSION
 from xce.controller.core.fold.state import State
 from xce.controller.core.life.draft import Draft
 from xce.controller.core.life.suspending import give_back, hosts_of, waiting_members
+from xce.controller.core.queueing.queues import stops_work
 from xce.controller.core.resources.lending import lent, owed
 from xce.controller.core.resources.pools import free_of, name_of
 from xce.controller.core.resources.reported import total_on
@@ -36,7 +37,7 @@ def commit_resumes(draft: Draft, command: c.CommitResumes) -> c.Rejection | Answ
     members: list[int] = []
     stale = []
     for waiter in command.resumes:
-        mine = waiting_members(state, waiter)
+        mine = [] if _is_kept(state, waiter) else waiting_members(state, waiter)
         if mine and can_go_on(state, [*members, *mine], mine, draft.now_us):
             accepted.append(waiter)
             members += mine
@@ -58,6 +59,13 @@ def commit_resumes(draft: Draft, command: c.CommitResumes) -> c.Rejection | Answ
         draft.open(facts, [label(waiter) for waiter in accepted])
         give_back(draft, members)
     return {"planned": len(accepted), "stale": stale}, {}
+
+
+def _is_kept(state: State, waiter: Waiter) -> bool:
+    """Whether the run window of its queue is shut."""
+    group, job = waiter
+    found = state.groups.get(group) if group else state.jobs.get(job)
+    return found is not None and stops_work(state, found.queue)
 
 
 def can_go_on(state: State, all_of: Iterable[int], mine: Iterable[int], now_us: int) -> bool:

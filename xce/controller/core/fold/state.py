@@ -85,7 +85,15 @@ class State(Tables):
         found = self._placing.get(spec)
         if found is None:
             own = self.specs[spec]
-            asked = (own.need, own.tasks, own.tasks_max, own.run, own.topology, own.claims)
+            asked = (
+                own.need,
+                own.tasks,
+                own.tasks_max,
+                own.exclusive,
+                own.run,
+                own.topology,
+                own.claims,
+            )
             counted = (own.project, own.user_group, own.job_group)
             timed = (length_us(own), own.reservation)
             found = blake2b(json.encode((asked, counted, timed)), digest_size=8).hexdigest()

@@ -133,7 +133,7 @@ def task_of(state: State, launch: Launch) -> Task:
     job = state.jobs[launch.job]
     spec = state.specs[job.spec]
     shares = state.allocations[launch.allocation].shares
-    start = state.starts[launch.start]
+    start, queue = state.starts[launch.start], state.config.queue(job.queue)
     return Task(
         job=job_text(job.key),
         command=spec.command,
@@ -159,6 +159,7 @@ def task_of(state: State, launch: Launch) -> Task:
         kill_grace_us=start.kill_grace_us or state.config.kill_grace_us,
         lease_us=start.stop_after_us,
         unkillable_after_us=state.config.unkillable_after_us,
+        nice=queue.nice if queue is not None else 0,
     )
 
 

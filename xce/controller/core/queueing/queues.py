@@ -39,6 +39,21 @@ def shut_window(state: "State", queue: QueueConfig) -> tuple[str, tuple[str, ...
     return "", ()
 
 
+def stops_work(state: "State", name: str) -> bool:
+    """Whether the queue's run window is shut: what ran of it is suspended until it opens."""
+    queue = state.config.queue(name)
+    return queue is not None and bool(queue.run_window) and queue_state(state, name).runs != 1
+
+
+def outside_run_window(state: "State", name: str) -> PendReason | None:
+    """Why suspended work of a queue does not go on yet, None where no window keeps it."""
+    if not stops_work(state, name):
+        return None
+    queue = state.config.queue(name)
+    said = ", ".join(queue.run_window) if queue is not None else ""
+    return reason(Code.QUEUE_WINDOW, where=name, what="run", detail=said)
+
+
 def dispatches(state: "State", queue: QueueConfig | None) -> bool:
     """Whether the queue is there and gives out work now."""
     return queue is not None and is_active(state, queue) and not shut_window(state, queue)[0]

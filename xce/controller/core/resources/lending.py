@@ -23,6 +23,7 @@ from xce.model.start import Allocation
 from xce.scheduler.fit.demand import SLOTS
 from xce.scheduler.fit.processors import CPU
 from xce.scheduler.over_time import fallen, falls_us
+from xce.scheduler.snapshot import HOST_LEVEL
 
 if TYPE_CHECKING:
     from xce.controller.core.fold.state import State
@@ -158,6 +159,8 @@ def alone_at(state: "State", job: Job) -> str:
     """The level whose domains the job, or its gang, has for itself by its topology; "" for none."""
     group = state.groups.get(job.group)
     if group is None:
+        if state.specs[job.spec].exclusive:
+            return HOST_LEVEL
         own, shared = state.specs[job.spec].topology, Topology()
     else:
         spec = state.group_spec(group)

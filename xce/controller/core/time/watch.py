@@ -44,7 +44,7 @@ def effects_of(spec: Spec | None) -> Effects:
     """The effects of a spec; what is not known has none."""
     if spec is None:
         return Effects(False, False)
-    alone = is_watched(spec.need) or spec.topology.exclusive
+    alone = is_watched(spec.need) or spec.topology.exclusive or spec.exclusive
     more = bool(spec.job_group or spec.terminate_us or alone)
     return Effects(length_us(spec) > 0, more)
 

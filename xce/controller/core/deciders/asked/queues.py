@@ -7,6 +7,7 @@ from xce.controller.core.fold.state import State
 from xce.controller.core.life.draft import Draft
 from xce.controller.core.queueing.backlog import over_backlog
 from xce.controller.core.queueing.queues import is_active, is_open, queue_state
+from xce.controller.core.queueing.run_windows import suspend_outside
 from xce.model.actor import ADMIN, OPERATOR, SYSTEM
 from xce.model.config import QueueConfig
 from xce.model.config.shares import groups_of, matches
@@ -50,16 +51,19 @@ def change_queue(draft: Draft, command: c.ChangeQueue) -> c.Rejection | Answer:
 
 
 def turn_window(draft: Draft, command: c.TurnWindow) -> c.Rejection | Answer:
-    """A window of a queue opened or shut; the loop knows the time of day, decide does not."""
+    """A window of a queue opened or shut, and what runs outside its run window is suspended; the
+    loop knows the time of day, decide does not."""
     queue = draft.state.config.queue(command.queue)
     now = queue_state(draft.state, command.queue)
-    if queue is None or getattr(now, command.window) == int(command.open):
+    if queue is None:
         return {"changed": False}, {}
+    if getattr(now, command.window) == int(command.open):
+        return {"changed": False, "suspended": suspend_outside(draft, queue.name)}, {}
     facts = ConfigChanged(what="window", name=f"{queue.name}.{command.window}")
     draft.open(facts, [f"queue:{queue.name}"])
     fields = {command.window: int(command.open), "changed_us": draft.now_us}
     draft.patch("queue", queue.name, **fields)
-    return {"changed": True}, {}
+    return {"changed": True, "suspended": suspend_outside(draft, queue.name)}, {}
 
 
 def unfit_for(

@@ -255,6 +255,12 @@ def _fits_in_full(state: State, placement: Placement, taken: Taken, seen_us: int
             return False
         if found.reconciled_epoch != state.epoch:
             return False
+    job = found_job(state, placement.job) if placement.job else None
+    if job is not None and state.specs[job.spec].exclusive:
+        # Something may have come to a host that the job was to have for itself.
+        used = (state.index.used.get(host, {}) for host, _ in placement.host_versions)
+        if any(any(amounts.values()) for amounts in used):
+            return False
     counters, instances = _asked(placement)
     pools = state.config.pools
     own = {at: amount for at, amount in counters.items() if at[1] not in pools_of(pools, at[0])}
