@@ -1,10 +1,11 @@
 """Suspending what runs: what is lent and when, who goes on, in which order, and what fails then."""
 
 import pytest
+from msgspec import structs
 
 from tests.core.lab import Life, kinds, lab, states, until_state
 from tests.core.suspended import FOR_EVER, running, stop, used
-from tests.kit.words import ANNA, BERT, GB, OPS, job, settings
+from tests.kit.words import ANNA, BERT, GB, OPS, job, machine, settings
 from tests.kit.world import World
 from xce.controller.core import commands as c
 from xce.model.actor import CONTROLLER
@@ -55,6 +56,30 @@ def test_a_pool_is_lent_when_its_type_says_so(releases: bool) -> None:
     world.run(10 * SECOND_US)
     assert world.state.jobs[1].suspension == "ACTIVE"
     assert world.state.index.pooled["lic@1"] == (2 if releases else 3) - (not releases)
+
+
+@pytest.mark.parametrize("releases", [True, False])
+def test_a_counter_of_the_host_is_lent_when_its_type_says_so(releases: bool) -> None:
+    config = settings(types=(TypeConfig(name="seat", release_on_suspend=releases),))
+    plain = machine(4)
+    facts = structs.replace(plain, counters=tuple(sorted((*plain.counters, ("seat", 3)))))
+    world = World({"n1": facts}, config=config)
+    world.up()
+    world.scripts.default = lambda name, attempt: FOR_EVER
+    world.submit(job(1, "rusage[seat=2]"))
+    until_state(world, "job", 1, "RUNNING")
+    world.submit(job(1, "rusage[seat=2]"))
+    stop(world)
+    # 3 are there; the second job needs 2, and the first gave its 2 back or keeps them.
+    assert used(world)["seat"] == 2
+    assert world.state.jobs[2].state == ("RUNNING" if releases else "PENDING")
+    world.ask_body(c.Resume(actor=ANNA, job=1))
+    world.run(SECOND_US)
+    assert world.state.jobs[1].suspension == ("SUSPENDED" if releases else "ACTIVE")
+    world.ask_body(c.Kill(actor=ANNA, job=2))
+    world.run(10 * SECOND_US)
+    assert world.state.jobs[1].suspension == "ACTIVE"
+    assert used(world) == {"seat": 2, "slots": 1}
 
 
 @pytest.mark.parametrize("releases", [False, True])
