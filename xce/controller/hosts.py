@@ -6,7 +6,8 @@ moment they are sent. Who is refused at registration is kept for people, until i
 """
 
 import logging
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
+from heapq import heappop, heappush
 
 from msgspec import structs
 
@@ -35,6 +36,55 @@ log = logging.getLogger("xce")
 ASK_AGAIN_US = 1_000_000
 
 
+class Quiet:
+    """Hosts that may have been silent for too long, found without a look at those that were heard:
+    each that is UP or JOINING has a moment before which it cannot be, and whoever is neither is
+    looked at each time. Being heard moves no moment; that is found out when it has come."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._moments: list[tuple[int, str]] = []
+        self._moment_of: dict[str, int] = {}
+        self._others: dict[str, None] = {}
+        self._read = -1
+        self._after_us = -1
+
+    def worth_a_look(self, now_us: int, last_us: Callable[[str], int]) -> list[str]:
+        """The hosts whose moment has come, and those that are neither UP nor JOINING."""
+        self._follow(last_us)
+        moments, of = self._moments, self._moment_of
+        found: dict[str, None] = {}  # a host may stand there twice, once from before it was away
+        while moments and moments[0][0] < now_us:
+            moment, name = heappop(moments)
+            if of.get(name) == moment:
+                of[name] = last_us(name) + self._after_us
+                found[name] = None
+        for name in found:
+            heappush(moments, (of[name], name))
+        return [*(name for name in found if of[name] < now_us), *self._others]
+
+    def _follow(self, last_us: Callable[[str], int]) -> None:
+        """Reads which hosts changed since the last look; all anew where that is not known."""
+        changes, after_us = self._state.index.changes, self._state.config.suspect_after_us
+        names: Iterable[str] | None = changes.since(self._read) if self._read >= 0 else None
+        if names is None or after_us != self._after_us:
+            names, self._after_us = self._state.hosts, after_us
+            self._moments, self._moment_of, self._others = [], {}, {}
+        self._read = changes.count
+        for name in names:
+            host, known = self._state.hosts.get(name), self._moment_of.get(name)
+            self._others.pop(name, None)
+            if host is None or host.liveness not in ("UP", "JOINING"):
+                self._moment_of.pop(name, None)
+                if host is not None and host.liveness != "GONE":
+                    self._others[name] = None
+                continue
+            moment = last_us(name) + after_us
+            if known is None or moment < known:
+                self._moment_of[name] = moment
+                heappush(self._moments, (moment, name))
+
+
 class Hosts:
     """The hosts of one controller, as it hears and orders them."""
 
@@ -42,6 +92,7 @@ class Hosts:
         self._state = state
         self._boxes: dict[str, HostOutbox] = {}
         self._heard_us: dict[str, int] = {}
+        self._quiet = Quiet(state)
         self._began_us = 0
         self._own_boot = ""
         self.refused: dict[str, str] = {}
@@ -49,6 +100,10 @@ class Hosts:
     def begin(self, now_us: int) -> None:
         """A leader began: silence counts from here."""
         self._began_us = now_us
+
+    def _last_us(self, host: str) -> int:
+        """When it was heard last, or silence began to count."""
+        return max(self._heard_us.get(host, 0), self._began_us)
 
     def box(self, host: str) -> HostOutbox:
         """The outbox of a host."""
@@ -98,9 +153,11 @@ class Hosts:
         """Events of hosts that were not heard for too long; `joining` are asking to be let in."""
         config = self._state.config
         events: list[Command] = []
-        for name in sorted(set(self._state.hosts) - set(joining)):
+        for name in sorted(self._quiet.worth_a_look(now_us, self._last_us)):
+            if name in joining:
+                continue
             host = self._state.hosts[name]
-            quiet_us = now_us - max(self._heard_us.get(name, 0), self._began_us)
+            quiet_us = now_us - self._last_us(name)
             text = f"not heard for {quiet_us // 1_000_000} s"
             if host.liveness in ("UP", "JOINING") and quiet_us > config.suspect_after_us:
                 events.append(HostEvent(actor=CONTROLLER, host=name, event="miss", why=text))

@@ -42,6 +42,7 @@ from xce.scheduler.session import SessionRun
 
 STEPS_PER_TURN = 5_000
 SLICE_GROUPS = 128
+BOUND = Code.BACKFILL_BOUND
 WIDER = frozenset({"reservation", "alternative"})
 """Timers at which a reservation falls, or a further alternative of a requirement opens."""
 
@@ -75,6 +76,8 @@ class Sessions:
         self._reasons: dict[str, PendReason] = {}
         self._reasons_freed = -1
         self._reasons_config = -1
+        self._bounded = False
+        self._learnt = False
 
     def wanted(self) -> bool:
         """Whether a session could change something."""
@@ -111,7 +114,7 @@ class Sessions:
         if sees_all(self._state.config):
             return {}
         if self._reasons_freed == index.freed:
-            return self._reasons
+            return self._tried() if self._bounded else self._reasons
         if self._reasons_config != self._state.config_lsn:
             return {}
         return {
@@ -119,6 +122,10 @@ class Sessions:
             for key, why in self._reasons.items()
             if why.code is Code.LIMIT_REACHED and index.limits.still(why)
         }
+
+    def _tried(self) -> dict[str, PendReason]:
+        """What is known without the classes that were only not looked at any more."""
+        return {k: why for k, why in self._reasons.items() if why.code is not BOUND}
 
     def _look_again(self, at_us: int) -> None:
         """A session at that moment: then somebody may give way who may not yet."""
@@ -172,7 +179,8 @@ class Sessions:
 
     def end(self, work: Work) -> Command | None:
         """The session's last word, None when it changed nothing."""
-        if work.stale:
+        # Where the bound of looks kept some from being tried, the next session begins with them.
+        if work.stale or (self._bounded and (work.planned or self._learnt)):
             self._backoff_due = True
         if not work.planned and not work.reserved:
             return None
@@ -188,7 +196,13 @@ class Sessions:
         if self._reasons_freed != work.freed:
             self._reasons = dict(work.known)
         self._reasons_freed, self._reasons_config = work.freed, work.config_lsn
+        self._bounded = self._learnt = False
+        all_again = sees_all(self._state.config)
         for entry in plan.reasons:
+            bounded = entry.reason.code is BOUND
+            self._bounded = self._bounded or bounded
+            if not bounded and not all_again and entry.class_key not in work.known:
+                self._learnt = True
             self._reasons[entry.class_key] = entry.reason
 
     # -- looking -----------------------------------------------------------------------------------

@@ -301,3 +301,22 @@ def test_nobody_knows_when_work_begins_that_waits_for_what_has_no_limit() -> Non
     assert world.sessions.expected(str(waiting), world.now_us) is None
     assert world.sessions.expected("1", world.now_us) is None
     assert world.sessions.expected("99", world.now_us) is None
+
+
+@pytest.mark.parametrize("policy", ["easy", "conservative"])
+def test_what_the_bound_of_looks_kept_from_being_tried_is_tried_next(policy: str) -> None:
+    """It could begin at once, so it waits for no other event; what waits is not looked at for
+    ever."""
+    site = structs.replace(SETTINGS, backfill=BackfillConfig(policy=policy, depth=1, look=2))
+    world = busy(slots=3, config=site)
+    limits_s = (200, 210, 220, 60, 230, 61)
+    head = job(4, "span[hosts=1]", run_limit_us=50 * SECOND_US)
+    others = [job(run_limit_us=limit_s * SECOND_US) for limit_s in limits_s]
+    world.inbox += [(one, None) for one in (head, *others)]
+    settled(world)
+    begun = [key for key, one in world.state.jobs.items() if one.state in ("STARTING", "RUNNING")]
+    assert begun == [1, 6], "the first that ends in time"
+    assert not world.sessions.wanted()
+    why = world.sessions.reason_for("8")
+    assert why is not None
+    assert why.code is Code.SHORT_ON_HOST
