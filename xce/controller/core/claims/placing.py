@@ -14,13 +14,14 @@ from xce.model.ids import claim_key, claim_text
 from xce.model.job import ClaimTemplate, Topology
 from xce.model.need import InstanceNeed, Need
 from xce.model.placing import Holding
-from xce.model.resources import BUILT_IN, Kind, Layer, ResourceType, site_types
+from xce.model.resources import Kind, Layer, ResourceType, site_types
 from xce.model.start import Claim
 from xce.model.waiting.claim import ClaimRequest
 from xce.scheduler.plan import Placement
 from xce.scheduler.snapshot import Ask, HostTable, RoleAsk
 
 NO_SLOT = (("slots", 0),)
+_GONE = ResourceType(name="", layer=Layer.INSTANCE, kind=Kind.INSTANCE)
 
 
 def waiting_asks(state: State, table: HostTable, now_us: int, known: Container[str]) -> list[Ask]:
@@ -55,7 +56,8 @@ def _role(
     request: ClaimRequest, types: Mapping[str, ResourceType], key: int, index: int
 ) -> RoleAsk:
     name = f"request {index + 1}" if index else ""
-    type_ = types.get(request.type) or BUILT_IN[request.type]
+    # A type that went while it waited is one that no host has.
+    type_ = types.get(request.type, _GONE)
     if type_.provision or type_.kind is Kind.INTERVAL:
         template = ClaimTemplate(
             name="", type=request.type, count=request.count, size_bytes=request.amount,

@@ -4,6 +4,7 @@ A claim is used as long as a launch of a consumer lives. It takes new consumers 
 all its attachments are READY and nobody asked for its end.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -20,6 +21,10 @@ from xce.scheduler.reasons import Code, PendReason, reason
 
 if TYPE_CHECKING:
     from xce.controller.core.fold.indexes import Indexes
+
+
+USES_MAX = 64
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}\Z", re.ASCII)
 
 
 class Seen(Protocol):
@@ -131,8 +136,15 @@ def resolved(
 ) -> tuple[ClaimTemplate, ...] | Rejection:
     """Templates with the numbers of the claims that they name; or what is wrong with one."""
     found = []
+    if len(uses_in(templates)) > USES_MAX:
+        said = f"a job or role uses at most {USES_MAX} claims"
+        return Rejection(code="invalid", message=said, field="claims")
     for template in templates:
         if template.use:
+            if _NAME.match(template.name) is None:
+                said = f"{template.name[:64]!r} is no name for a claim that is used"
+                hint = "a letter, then letters, digits, `_`, `.` or `-`: it becomes a variable"
+                return Rejection(code="invalid", message=said, field="claims", hint=hint)
             number = number_of(state, owner, template.use)
             claim = state.claims.get(number)
             if claim is None or not claim.stands_alone or claim.state == "RELEASED":

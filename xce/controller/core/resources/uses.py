@@ -77,7 +77,8 @@ def _groups(state: State, name: str) -> Iterator[str]:
 
 def _claims(state: State, name: str) -> Iterator[str]:
     for number, claim in sorted(state.claims.items()):
-        if claim.type == name and claim.state != "RELEASED":
+        types = {claim.type, *(one.type for one in claim.requests)}
+        if name in types and claim.state != "RELEASED":
             yield f"claim {claim_text(number)}"
 
 
