@@ -11,7 +11,9 @@ from tests.core.ticked import known, sample, site, tick, told
 from tests.kit.words import ANNA, gang, job, machine, role
 from tests.kit.world import World
 from xce.controller.core import commands as c
+from xce.controller.core.never import NeverFits
 from xce.controller.core.resources.observed import named_columns
+from xce.controller.core.view import Viewer
 from xce.model.config import SECOND_US, ApplicationConfig, TypeConfig
 from xce.model.job import ClaimTemplate
 from xce.scheduler.reasons import Code, PendReason, hosts_text
@@ -92,6 +94,13 @@ def test_never_enough_is_never_said_of_what_may_be_more_tomorrow() -> None:
     assert why(world, "1").code is Code.SHORT_ON_HOST
     told(world, n1=1000)
     assert where(world, 1) == ["n1"]
+
+
+def test_a_site_that_refuses_what_never_fits_takes_what_may_be_told_one_day() -> None:
+    world = site(1, refuse_never_fits=True)
+    never = NeverFits(world.state, Viewer(world.state))
+    assert never.with_answer(job(1, "rusage[lic=1000]"), world.now_us).never == ""
+    assert never.with_answer(job(1, "rusage[mem=1TB]"), world.now_us).never
 
 
 # -- free is what was told less what is reserved --------------------------------------------------
