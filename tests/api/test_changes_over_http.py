@@ -50,7 +50,7 @@ def test_a_change_under_a_key_is_made_once(over_socket: Over) -> None:
     [
         ("PATCH", "1", {}, 422, "nothing is to be changed: name the fields that are"),
         ("PATCH", "1", {"cwd": "/"}, 422, "Object contains unknown field `cwd`"),
-        ("PATCH", "1", {"tasks": "x"}, 422, "Expected `int | null`, got `str`"),
+        ("PATCH", "1", {"tasks": "x"}, 422, "tasks: expected `int | null`, got `str`"),
         ("PATCH", "1", {"tasks": 0}, 422, "tasks: a number from 1 to 65536"),
         ("PATCH", "1", {"command": []}, 422, "No command is specified"),
         ("PATCH", "1", {"command": None}, 422, "No command is specified"),

@@ -76,7 +76,7 @@ REFUSED = [
     ({"command": []}, 422, "invalid", "/command", "No command is specified"),
     ({"command": ["a"], "tasks": 0}, 422, "invalid", "/tasks", "tasks: a number from 1 to 65536"),
     ({"command": ["a"], "cwd": "x"}, 422, "invalid", "/cwd", "cwd: an absolute path"),
-    ({"command": ["a", 3]}, 422, "invalid", "/command/1", "Expected `str`, got `int`"),
+    ({"command": ["a", 3]}, 422, "invalid", "/command/1", "command.1: expected `str`, got `int`"),
     ({"comand": ["a"]}, 422, "invalid", "", "Object contains unknown field `comand`"),
     ({"command": ["a"], "queue": "nope"}, 422, "unknown_queue", "/queue", "nope: No such queue."),
     (
@@ -91,7 +91,7 @@ REFUSED = [
         422,
         "invalid",
         "/application",
-        "Expected `str`, got `int`",
+        "application: expected `str`, got `int`",
     ),
     (
         {"command": ["a"], "queue": "shut"},

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from xce.model.config import LimitConfig, ShareTree, UserConfig, UserGroup
-from xce.model.config.windows import Window, is_open, next_edge, parse_window
+from xce.model.config.windows import Window, WindowError, is_open, next_edge, parse_window
 from xce.ops.config import sharing
 from xce.ops.config.file import ConfigFaulty, Site, read_site
 from xce.ops.config.kinds import Field
@@ -132,13 +132,23 @@ def test_a_window_of_the_day_may_go_over_midnight() -> None:
     assert [is_open(night, at(2, hour)) for hour in (7, 9, 19, 20)] == [True, False, False, True]
 
 
+def test_two_numbers_are_an_hour_and_a_minute_at_any_hour() -> None:
+    for hour in range(24):
+        assert parse_window(f"{hour}:05-{hour}:40") == Window(hour * 60 + 5, hour * 60 + 40, 1440)
+    assert parse_window("1:00-5") == Window(60, 300, 1440)
+    assert parse_window("1:5:30-sat:7") == Window(at(1, 5) + 30, at(6, 7), 7 * 1440)
+    for wrong in ("7:60-8:00", "8:1:00-9:1:00", "1:00-5:1:00", "1:2:3:4-5", "\u0661:00-2:00"):
+        with pytest.raises(WindowError):
+            parse_window(wrong)
+
+
 def test_a_window_of_the_week_may_go_over_its_end() -> None:
     weekend = ("fri:18-mon:8:00",)
     assert parse_window(weekend[0]) == Window(at(5, 18), at(1, 8), 7 * 1440)
     assert is_open(weekend, at(0, 12))
     assert is_open(weekend, at(6, 3))
     assert not is_open(weekend, at(1, 8))
-    assert parse_window("7:0-0:24:00") == parse_window("sun:0-sun:24")
+    assert parse_window("7:0:00-0:24:00") == parse_window("sun:0-sun:24")
 
 
 def test_the_next_edge_is_where_it_changes() -> None:

@@ -54,7 +54,9 @@ def decoded(decoder: "msgspec.json.Decoder[Any]", body: bytes) -> Any:
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at `")
         place = where.rstrip("`").removeprefix("$").replace("[", "/").replace("]", "")
-        raise Problem("invalid", what, pointer=place.replace(".", "/")) from None
+        field = place.replace("/", ".").strip(".")
+        said = f"{field}: {what[0].lower()}{what[1:]}" if field else what
+        raise Problem("invalid", said, pointer=place.replace(".", "/")) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Problem("bad_request", f"the body is not JSON: {error}") from None
     except RecursionError:

@@ -10,7 +10,8 @@ from msgspec import Struct
 
 DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 DAY, WEEK = 24 * 60, 7 * 24 * 60
-_POINT = re.compile(r"^(?:([a-z]{3}|[0-7]):)?(\d{1,2})(?::(\d{2}))?$")
+_POINT = re.compile(r"^(?:([a-z]{3}):|([0-7]):(?=\d+:))?(\d{1,2})(?::(\d{1,2}))?$", re.ASCII)
+"""`hour`, `hour:minute` or `day:hour:minute`; a day that has a name may stand before an hour."""
 
 
 class WindowError(ValueError):
@@ -49,7 +50,7 @@ def _point(text: str, whole: str) -> tuple[int | None, int]:
     found = _POINT.match(text.strip())
     if found is None:
         raise WindowError(f"'{whole}' is none")
-    day, hour, minute = found[1], int(found[2]), int(found[3] or 0)
+    day, hour, minute = found[1] or found[2], int(found[3]), int(found[4] or 0)
     if hour > 24 or minute > 59 or (hour == 24 and minute):
         raise WindowError(f"'{whole}' names no time of the day")
     if day is not None and not day.isdecimal() and day not in DAYS:
