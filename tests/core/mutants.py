@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.core.arrays.mutants import ARRAYS
+from tests.core.deciding_mutants import DECIDING
 from tests.core.depending_mutants import DEPENDING
 from tests.core.placing_mutants import PLACING
 from tests.core.reported_mutants import REPORTED
@@ -328,6 +329,7 @@ MUTANTS: dict[str, tuple[Mutant, str]] = {
 }
 
 MUTANTS |= {name: found for name, found in STANDALONE.items() if found[1]}
+MUTANTS |= DECIDING
 MUTANTS |= ARRAYS | SUSPENDING | SILENCE | TIMING | DEPENDING | SHARING | REPORTED | PLACING
 
 # One line per coupling: `machine event: relation event | the test that fails without it`.

@@ -69,6 +69,18 @@ def test_what_runs_counts_while_it_runs_and_not_twice_when_it_ended() -> None:
     assert seen.weight == 700 * used + 3_000 * HOUR_US
 
 
+def test_what_was_used_fades_to_a_tenth_within_the_history() -> None:
+    world = short(lab(1, slots=4, gpu_count=0, config=shared()), HOUR_US)
+    world.submit(job(2))
+    world.rest(5 * HOUR_US)
+    share = world.state.shares["main/1000"]
+    # (1 + 0) * 3.0, and 0.7 of a tenth, then of a hundredth, of two slot hours.
+    for periods, part in ((1, 10), (2, 100)):
+        at_us = share.at_us + periods * 5 * HOUR_US
+        seen = accounts(world.state, ["main/1000"], at_us)["main/1000"]
+        assert seen.weight == 700 * (share.run_us // part) + 3_000 * HOUR_US
+
+
 def test_a_killed_and_a_failed_start_charge_what_ran_and_nothing_else() -> None:
     world = lab(1, slots=4, gpu_count=0, config=shared())
     world.scripts.default = lambda job, attempt: Life(run_us=-1)

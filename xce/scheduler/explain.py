@@ -188,6 +188,15 @@ def _short_host(case: Case, work: Workspace, hosts: Hosts, codes: Codes) -> Pend
     wanted = wanted_of(case.need.load(True, True))
     for want in wanted:
         free = want.free(work, hosts)
+        bound = want.name in work.snapshot.host_bounds
+        if free.max() < want.amount and codes is NOW_CODES and not bound:
+            # The nearest miss is a host that could have it, not one that is too small for it.
+            able = want.free(case.empty, hosts) >= want.amount
+            if able.any():
+                free = np.where(able, free, -1)
+            elif not work.silent(want.name)[hosts].all():
+                could = want.free(case.empty, case.matching) >= want.amount
+                return reason(Code.NO_USABLE_HOST, needed=int(could.sum()))
         best = int(free.argmax())
         if free[best] < want.amount and work.silent(want.name)[hosts].all():
             about = {"what": want.name, "needed": want.amount, "available": len(hosts)}

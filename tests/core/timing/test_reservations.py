@@ -147,6 +147,23 @@ def test_a_reservation_slips_when_its_host_is_lost_and_says_why() -> None:
     assert not causes or causes == {"host n1 cannot be used"}
 
 
+def test_a_reservation_slips_when_what_runs_is_given_longer() -> None:
+    """The host was told of its first limit; here the core alone ends what is over."""
+    world = lab(1, slots=4, gpu_count=0)
+    world.agents["n1"].enforces = False
+    world.scripts.default = lambda name, attempt: Life(run_us=None)
+    world.submit(job(4, "span[hosts=1]", run_limit_us=100 * SECOND_US))
+    until_state(world, "job", 1, "RUNNING")
+    world.submit(job(4, "span[hosts=1]", run_limit_us=10 * SECOND_US))
+    settled(world)
+    (first,) = sets(world)
+    world.ask_body(c.ModifyJob(actor=OPS, job=1, spec={"run_limit_us": 200 * SECOND_US}))
+    world.run(120 * SECOND_US)
+    moved = sets(world)[-1]
+    assert (moved.before_us, moved.from_us) == (first.from_us, first.from_us + 100 * SECOND_US)
+    assert moved.cause == "1 runs on n1 for longer than expected"
+
+
 def test_a_holder_that_is_killed_or_held_gives_its_reservation_up() -> None:
     world = busy()
     for how in ("kill", "hold"):

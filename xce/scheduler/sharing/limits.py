@@ -12,7 +12,7 @@ from msgspec import structs
 from xce.model.need import PER_TASK
 from xce.model.placing import Holding, Share
 from xce.scheduler.plan import PlacedClaim, PlacedMember
-from xce.scheduler.reasons import Code, PendReason, reason
+from xce.scheduler.reasons import Code, Cure, PendReason, reason
 from xce.scheduler.sharing.bounds import Bound, Column, HostBound
 from xce.scheduler.snapshot import Ask, RoleAsk
 
@@ -72,8 +72,9 @@ def on_hosts(why: PendReason, bounds: Mapping[str, HostBound]) -> PendReason:
     bound = bounds.get(why.what)
     if bound is None:
         return why
+    code = Code.LIMIT_NEVER if why.cure is Cure.NEVER else Code.LIMIT_ON_HOSTS
     told = reason(
-        Code.LIMIT_ON_HOSTS, what=bound.what, where=bound.name, needed=why.needed,
+        code, what=bound.what, where=bound.name, needed=why.needed,
         available=why.available, detail=bound.whose,
     )  # fmt: skip
     return structs.replace(told, hosts=why.hosts)
