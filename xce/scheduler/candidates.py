@@ -17,7 +17,7 @@ from xce.model.host import Attribute, Instance
 from xce.model.resources import Direction
 from xce.resreq.parse import parse_select
 from xce.scheduler.attributes import Rows, holding, names_of, rows_of
-from xce.scheduler.ledger import Ledger
+from xce.scheduler.ledger import Ledger, once
 from xce.scheduler.sharing.limits import allowed_on_hosts
 from xce.scheduler.snapshot import (
     USABLE,
@@ -50,6 +50,14 @@ class Workspace:
         }
         self._selected: dict[str, Mask] = {}
         self._texts = _texts_for(snapshot)
+        self._smallest: dict[str, int] = {}
+
+    def smallest(self, counter: str) -> int:
+        """The least of a counter that any host has free: for hosts on which nothing runs."""
+        if counter not in self._smallest:
+            column = self.ledger.column(counter)
+            self._smallest[counter] = int(column.min()) if len(column) else 0
+        return self._smallest[counter]
 
     def serving(self, queue: str) -> Mask | None:
         """The hosts that serve a queue; None where all do."""
@@ -178,15 +186,16 @@ def without_end(snapshot: Snapshot) -> dict[str, Column]:
 def _standings(snapshot: Snapshot) -> tuple[Mask, Mapping[str, Mask]]:
     """The hosts that may be used, and by cause those that may not; figured once while no standing
     changes."""
-    memo = snapshot.hosts.memo
-    known = memo.get("standings")
-    if known is None or known[0] is not snapshot.standing:
+
+    def figured() -> tuple[Mask, Mapping[str, Mask]]:
         standing = np.array(snapshot.standing)
         causes = sorted(set(snapshot.standing) - {USABLE})
         unusable = {cause: standing == cause for cause in causes}
-        usable = np.array([why == USABLE for why in snapshot.standing], dtype=bool)
-        known = memo["standings"] = (snapshot.standing, usable, unusable)
-    return known[1], known[2]
+        return np.array([why == USABLE for why in snapshot.standing], dtype=bool), unusable
+
+    found: tuple[Mask, Mapping[str, Mask]]
+    found = once(snapshot, "standings", snapshot.standing, figured)
+    return found
 
 
 def _texts_for(snapshot: Snapshot) -> dict[Hashable, Any]:
@@ -223,17 +232,22 @@ def _row(snapshot: Snapshot, host: int) -> dict[str, Attribute]:
 
 def emptied(snapshot: Snapshot) -> Snapshot:
     """The same hosts as if all could be used and nothing ran on them."""
+    hosts = snapshot.hosts
+    if "emptied" not in hosts.memo:
+        ports = tuple(free_ranges(own, ()) for own in hosts.ports)
+        hosts.memo["emptied"] = ((USABLE,) * len(hosts.names), ports)
+    standing, ports = hosts.memo["emptied"]
     return structs.replace(
         snapshot,
-        standing=(USABLE,) * len(snapshot.standing),
+        standing=standing,
         free={
-            **snapshot.hosts.totals,
+            **hosts.totals,
             **without_end(snapshot),
             **allowed_on_hosts(snapshot.host_bounds),
         },
-        free_masks=snapshot.hosts.all_masks(),
+        free_masks=hosts.all_masks(),
         free_counts={},
-        free_ports=tuple(free_ranges(ports, ()) for ports in snapshot.hosts.ports),
+        free_ports=ports,
         pending=(),
         resumes=(),
     )

@@ -44,6 +44,11 @@ class Wanted(Struct, frozen=True, gc=False):
             return found
         return work.ledger.column(self.name)[hosts]
 
+    @property
+    def plain(self) -> bool:
+        """Whether it is of a counter of its name."""
+        return self.item is None and not self.is_ports
+
     def text(self) -> str:
         """`4 gpu`, `64GB mem`."""
         return f"{amount_text(self.name, self.amount)} {self.name}"
@@ -273,18 +278,21 @@ def _with_hosts(case: Case, why: PendReason) -> PendReason:
 
     for cause, mask in case.work.unusable.items():
         count(cause, mask)
-    count("does not match", ~_mask(case, case.matching))
-    count("avoided", ~_mask(case, case.allowed))
+    if len(case.matching) < len(left):
+        count("does not match", ~_mask(case, case.matching))
+    if len(case.allowed) < len(left):
+        count("avoided", ~_mask(case, case.allowed))
     hosts = case.allowed
     for want in wanted_of(case.need.load(False, False)):
-        if want.amount:
+        if want.amount and not (want.plain and case.empty.smallest(want.name) >= want.amount):
             short = hosts[want.free(case.empty, hosts) < want.amount]
             count(f"too small: {want.name}", _mask(case, short))
     if case.level:
         count(f"no known {case.level} domain", ~known(case.work.hosts, case.level))
     for want in wanted_of(case.need.load(False, False)):
         lack = _mask(case, hosts[want.free(case.work, hosts) < want.amount])
-        count(f"not reported: {want.name}", lack & case.work.silent(want.name))
+        if want.name in case.work.snapshot.told:
+            count(f"not reported: {want.name}", lack & case.work.silent(want.name))
         count(f"short of {want.name}", lack)
     count(HAS_ROOM, left.copy())
     ranked = tuple(sorted(counts, key=lambda pair: (-pair[1], pair[0])))

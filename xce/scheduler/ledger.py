@@ -8,8 +8,9 @@ Invariant: nothing here goes below zero or takes a bit twice; `take` raises when
 callers look first. One ledger belongs to one session; it never writes to its snapshot.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -67,10 +68,8 @@ class Ledger:
         self._matrix = np.zeros((len(columns), self._size), dtype=np.int64)
         for name, column in snapshot.free.items():
             self._matrix[self.rows["free", name]] = column
-        for type_, masks in self.masks.items():
-            told = snapshot.free_counts.get(type_)
-            counted = told if told is not None else [mask.bit_count() for mask in masks]
-            self._matrix[self.rows["count", type_]] = counted
+        for type_ in self.masks:
+            self._matrix[self.rows["count", type_]] = _bit_counts(snapshot, type_)
         self._amounts: list[list[int]] | None = None
         self._behind: set[int] = set()
         self.ports = _port_counts(snapshot).copy()
@@ -244,12 +243,40 @@ class Ledger:
         self.journal.extend(seeing.tolist())
 
 
+def once(snapshot: Snapshot, what: str, of: object, made: Callable[[], Any]) -> Any:
+    """What follows from something that snapshots of one host table mostly share: kept for the two
+    that were seen last, the hosts as they are and the hosts as if nothing ran on them."""
+    kept = snapshot.hosts.memo.setdefault(what, [])
+    for one, found in kept:
+        if one is of:
+            return found
+    found = made()
+    kept[:] = [*kept[-1:], (of, found)]
+    return found
+
+
 def _port_counts(snapshot: Snapshot) -> Column:
     """The number of free ports per host; figured once for equal ranges."""
-    memo = snapshot.hosts.memo
-    known = memo.get("port counts")
-    if known is None or known[0] is not snapshot.free_ports:
-        counts = [sum(high - low + 1 for low, high in ranges) for ranges in snapshot.free_ports]
-        known = memo["port counts"] = (snapshot.free_ports, np.array(counts, dtype=np.int64))
-    found: Column = known[1]
+    ports = snapshot.free_ports
+
+    def counted() -> Column:
+        counts = [sum(high - low + 1 for low, high in ranges) for ranges in ports]
+        return np.array(counts, dtype=np.int64)
+
+    found: Column = once(snapshot, "port counts", ports, counted)
+    return found
+
+
+def _bit_counts(snapshot: Snapshot, type_: str) -> Column:
+    """How many instances of a type each host has free."""
+    told, masks = snapshot.free_counts.get(type_), snapshot.free_masks[type_]
+    if told is not None:
+        return told
+
+    def counted() -> Column:
+        return np.array([mask.bit_count() for mask in masks], dtype=np.int64)
+
+    # Only what cannot change is worth keeping.
+    fixed = isinstance(masks, tuple)
+    found: Column = once(snapshot, f"counts of {type_}", masks, counted) if fixed else counted()
     return found

@@ -48,6 +48,8 @@ class Columns:
         self.counts: dict[str, Column] = {}
         self.versions: list[int] = []
         self._held: dict[str, Column] = {}
+        self._whole: dict[tuple[int, int], Ranges] = {}
+        self._keys: dict[str, list[tuple[tuple[int, str], ...]]] = {}
 
     def follow(self, table: HostTable) -> None:
         """Brings the columns up to the state as it is."""
@@ -69,7 +71,7 @@ class Columns:
         self.masks = {type_: list(rows) for type_, rows in table.all_masks().items()}
         self.counts = {type_: np.zeros(count, dtype=np.int64) for type_ in self.masks}
         self.versions = [0] * count
-        self._held = {}
+        self._held, self._keys = {}, {}
 
     def reported(
         self, table: HostTable, told: Mapping[str, Mask], seen: Mapping[str, Observed]
@@ -94,24 +96,40 @@ class Columns:
 
     def _figure(self, table: HostTable, rows: list[int]) -> None:
         state, index = self._state, self._state.index
-        standing, ports = list(self.standing), list(self.ports)
-        for row in rows:
-            name = table.names[row]
+        standing, ports, places = (
+            list(self.standing),
+            list(self.ports),
+            np.array(rows, dtype=np.intp),
+        )
+        names = [table.names[row] for row in rows]
+        for row, name in zip(rows, names, strict=True):
             standing[row] = standing_of(state, state.hosts[name])
-            ports[row] = free_ranges(table.ports[row], index.ports.get(name, ()))
+            ports[row] = self._ports(table, row, index.ports.get(name, {}))
             self.versions[row] = index.version.get(name, 0)
-            used = index.used.get(name, {})
-            for counter, column in self.free.items():
-                column[row] = table.totals[counter][row] - used.get(counter, 0)
-            for counter, column in self._held.items():
-                column[row] = used.get(counter, 0)
-            for type_, masks in self.masks.items():
+        used = [index.used.get(name, {}) for name in names]
+        for counter, column in self.free.items():
+            taken = np.array([one.get(counter, 0) for one in used], dtype=np.int64)
+            column[places] = table.totals[counter][places] - taken
+        for counter, column in self._held.items():
+            column[places] = [one.get(counter, 0) for one in used]
+        for type_, masks in self.masks.items():
+            for row in rows:
                 masks[row] = self._mask(table, type_, row)
-                self.counts[type_][row] = masks[row].bit_count()
+            self.counts[type_][places] = [masks[row].bit_count() for row in rows]
         if standing != list(self.standing):
             self.standing = tuple(standing)
         if ports != list(self.ports):
             self.ports = tuple(ports)
+
+    def _ports(self, table: HostTable, row: int, held: Mapping[int, None]) -> Ranges:
+        """The free ports of a host; most hosts have the same range, and hold none of it."""
+        own = table.ports[row]
+        if held:
+            return free_ranges(own, held)
+        found = self._whole.get(own)
+        if found is None:
+            found = self._whole[own] = free_ranges(own, ())
+        return found
 
     def _mask(self, table: HostTable, type_: str, row: int) -> int:
         """The free instances of a type on a host."""
@@ -123,7 +141,16 @@ class Columns:
                 if f"{name}/{CPU}/{bit.bit_length() - 1}" not in holders:
                     found |= bit
             return found
-        for number, one in table.instances[type_][row].items():
-            if one.key not in holders and one.key not in unfit:
-                found |= 1 << number
+        for bit, key in self._instances(table, type_)[row]:
+            if key not in holders and key not in unfit:
+                found |= bit
         return found
+
+    def _instances(self, table: HostTable, type_: str) -> list[tuple[tuple[int, str], ...]]:
+        """Per host the bits and keys of a type's instances."""
+        if type_ not in self._keys:
+            self._keys[type_] = [
+                tuple((1 << number, one.key) for number, one in row.items())
+                for row in table.instances[type_]
+            ]
+        return self._keys[type_]

@@ -50,6 +50,8 @@ class Quick:
 
     def place(self, job: int, versions: list[int]) -> Placement | None:
         """The job on its tightest host, booked; None where it fits nowhere."""
+        if not self._shelf.is_made and not self._row.has_room(self._wanted):
+            return None
         host = self._shelf.tightest(self._besides, self._least, self._slots)
         if host == GAVE_UP:
             host = self._row.best_host()

@@ -17,7 +17,7 @@ from xce.scheduler.fit.caps import Hosts, caps
 from xce.scheduler.fit.demand import Load, MemberNeed
 from xce.scheduler.fit.lay import Cell, blank, lay
 from xce.scheduler.fit.picks import Limits
-from xce.scheduler.serial.shelf import SLOTS, SLOTS_MAX
+from xce.scheduler.serial.shelf import SLOTS, SLOTS_MAX, Wanted
 from xce.scheduler.snapshot import Column
 
 NO_ROOM = np.iinfo(np.int64).max
@@ -61,6 +61,14 @@ class SerialRow:
         if not len(self._keys) or self._keys[best] == NO_ROOM:
             return -1
         return int(self._hosts[best])
+
+    def has_room(self, wanted: Wanted) -> bool:
+        """Whether any host has all that is wanted now; cheaper than which of them is the best."""
+        matrix = self._work.ledger.matrix
+        fits = np.ones(matrix.shape[1], dtype=bool)
+        for row, amount in wanted:
+            fits &= matrix[row] >= amount
+        return bool(fits[self._hosts].any())
 
     def _best(self) -> int:
         """The place of the host that goes first: by order[], then the tightest."""

@@ -31,15 +31,26 @@ Wanted = Sequence[tuple[int, int]]
 
 
 class Shelf:
-    """Some hosts in the order of their keys."""
+    """Some hosts in the order of their keys. It is made when it is first looked at."""
 
     def __init__(self, ledger: Ledger, types: Sequence[str], hosts: Hosts) -> None:
         self._ledger = ledger
         self._slots = ledger.rows["free", SLOTS]
         self._types = [ledger.rows["count", type_] for type_ in types]
+        self._hosts = hosts
+        self._where: list[int] = []
+        self._cells: dict[int, list[int]] = {}
+
+    @property
+    def is_made(self) -> bool:
+        """Whether anybody looked for a host on it."""
+        return bool(self._where)
+
+    def _make(self) -> None:
+        """Puts the hosts in order."""
+        ledger, hosts = self._ledger, self._hosts
         self._read = len(ledger.journal)
         self._where = [NOT_HERE] * len(ledger.ports)
-        self._cells: dict[int, list[int]] = {}
         matrix = ledger.matrix
         keys = matrix[self._slots][hosts]
         for row in self._types:
@@ -55,6 +66,8 @@ class Shelf:
         slots, that has what is `wanted` besides. NOT_HERE where none is, GAVE_UP where it was not
         found soon."""
         ledger = self._ledger
+        if not self._where:
+            self._make()
         if self._read < len(ledger.journal):
             self._follow()
         amounts, looks, keys, cells = ledger.amounts, 0, self._keys, self._cells
