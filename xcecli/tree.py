@@ -14,7 +14,7 @@ import click
 from xcecli import __version__, doing, say
 from xcecli.commands.changes import bottom, modify, requeue, switch, top
 from xcecli.commands.checks import array, dependency, resreq, script
-from xcecli.commands.claims import claim
+from xcecli.commands.claims import claim, islands
 from xcecli.commands.cluster import applications, hosts, instances
 from xcecli.commands.groups import group
 from xcecli.commands.job_groups import jobgroup
@@ -130,6 +130,7 @@ for _command in (
     group,
     jobgroup,
     claim,
+    islands,
     hosts,
     queues,
     shares,

@@ -58,6 +58,8 @@ LINES = {
     "claim list": [],
     "claim show": ["c1"],
     "claim create": ["data", "--type", "gpu"],
+    "claim match": ["--tag", "fast", "--explain"],
+    "islands": [],
     "claim wait": ["c1"],
     "claim renew": ["c1", "--until", "2h"],
     "claim verify": ["c1"],

@@ -16,6 +16,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from xce import __version__
+from xce.api.claims.islands import IslandRoutes
 from xce.api.claims.routes import ClaimRoutes
 from xce.api.gate import Doors, Gate
 from xce.api.ports import Engine
@@ -55,6 +56,7 @@ def make_app(engine: Engine, doors: Doors) -> ASGIApp:
         ReservationRoutes(engine).router(),
         ClusterRoutes(engine).router(),
         ClaimRoutes(engine).router(),
+        IslandRoutes(engine).router(),
         OperatorRoutes(engine).router(),
         SharingRoutes(engine).router(),
         ResourceRoutes(engine).router(),

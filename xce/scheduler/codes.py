@@ -75,6 +75,7 @@ class Code(StrEnum):
     BEGIN_TIME = "begin_time"
     CLAIM = "claim"
     CLAIM_LIMIT = "claim_limit"
+    ISLANDS = "islands"
     RESUME_SHORT = "resume_short"
     RESUME_AWAY = "resume_away"
 
@@ -129,6 +130,12 @@ TABLE: Mapping[Code, CodeText] = MappingProxyType(
             Cure.ON_FREE,
             "The claims of its owner hold as much as one user's may.",
             "{detail}",
+        ),
+        Code.ISLANDS: _row(
+            Scope.CLUSTER,
+            Cure.ON_FREE,
+            "Fewer islands that match are free than the claim asks for.",
+            "needs {needed} islands, {available} are free of those that match",
         ),
         Code.BAD_SELECT: _row(
             Scope.JOB,

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 import time
-from datetime import datetime
 from typing import Any
 
 import click
 
-from xce.model.units import UnitError, parse_duration, parse_size
 from xcecli import say
 from xcecli.commands.shape import CONTEXT, Family, bytes_text, command, epilog, fetch, show
 from xcecli.doing import format_of, named, new_key, place_of, quoted
+from xcecli.line.amounts import amount_of, lease_of
 from xcecli.say import Failure
 from xcecli.wire import call
 
 POLL_S = 50
+_LISTS = {"tag": "tags_all", "any_tag": "tags_any", "require": "require_all", "prefer": "prefer"}
 _UNTIL = click.option(
     "--until", metavar="TIME", help="end of the lease: 2h from now, or 2026-12-01T08:00:00Z"
 )
@@ -119,6 +119,80 @@ def _shown(values: dict[str, Any], told: dict[str, Any]) -> int:
     return say.OK
 
 
+# -- islands ------------------------------------------------------------------------------------
+
+
+def _asking(run: Any) -> Any:
+    """The options that say which islands are meant."""
+    for option in (
+        click.option("--selection", default="", metavar="WORD", help="order [least_loaded]"),
+        click.option("--prefer", multiple=True, metavar="WORD", help="what has it ranks ahead"),
+        click.option("--require", multiple=True, metavar="WORD", help="has all of these"),
+        click.option("--max-latency-us", type=click.IntRange(1), metavar="US", help="median"),
+        click.option("--max-load", type=click.IntRange(0), metavar="N", help="thousandths"),
+        click.option("--min-units", type=click.IntRange(1), metavar="N", help="units at least"),
+        click.option("--region", default="", metavar="WORD", help="in this region"),
+        click.option("--any-tag", multiple=True, metavar="TAG", help="has one of these tags"),
+        click.option("--tag", multiple=True, metavar="TAG", help="has all of these tags"),
+    ):
+        run = option(run)
+    return run
+
+
+def _criteria(given: dict[str, Any]) -> dict[str, Any]:
+    """What was said of islands, as the body has it."""
+    found = {name: list(given[word]) for word, name in _LISTS.items() if given.get(word)}
+    for word, name in (
+        ("region", "region"),
+        ("min_units", "min_units"),
+        ("max_load", "max_load"),
+        ("max_latency_us", "max_p50_latency_us"),
+        ("selection", "selection"),
+    ):
+        if given.get(word) not in (None, ""):
+            found[name] = given[word]
+    return found
+
+
+@command("match", "  xcecli claim match --tag fast --region eu\n  xcecli claim match --explain")
+@_asking
+@click.option("--explain", is_flag=True, help="say of each other island why it does not match")
+def claim_match(values: dict[str, Any], explain: bool, **given: Any) -> int:
+    """List the published islands that match, best first. Nothing is taken."""
+    path = f"/v1/islands:match?explain={'true' if explain else 'false'}"
+    told = _ask(values, "POST", path, _criteria(given), "islands were matched")
+    if format_of(values) == "json":
+        print(json.dumps(told))
+        return say.OK
+    for one in told["items"]:
+        print(say.line(f"{one['name']} {one['holder'] or 'free'}"))
+    for name, why in told.get("why_not", {}).items():
+        print(say.line(f"{name} {why}"))
+    return say.OK
+
+
+@command("islands", "  xcecli islands\n  xcecli islands --json")
+def islands(values: dict[str, Any]) -> int:
+    """List the islands that are published, and who holds them."""
+    columns = (
+        ("ISLAND", 16), ("STATE", 8), ("HOLDER", 8), ("REGION", 10), ("UNITS", 6), ("LOAD", 6),
+        ("LATENCY_US", 10), ("TAGS", 20), ("HAS", 0),
+    )  # fmt: skip
+    answer = fetch(values, "/v1/islands")
+    if not answer["items"] and format_of(values) != "json":
+        say.tell("No island is published")
+        return say.OK
+    return show(answer, format_of(values), columns, _island)
+
+
+def _island(one: dict[str, Any]) -> list[str]:
+    numbers = [str(one[name]) for name in ("units", "load", "p50_latency_us")]
+    words = [",".join(one[name]) or "-" for name in ("tags", "has")]
+    return [
+        one["name"], one["state"], one["holder"] or "-", one["region"] or "-", *numbers, *words,
+    ]  # fmt: skip
+
+
 # -- making -------------------------------------------------------------------------------------
 
 
@@ -126,6 +200,7 @@ def _shown(values: dict[str, Any], told: dict[str, Any]) -> int:
     "create",
     "  xcecli claim create data --type gpu --count 8 --select 'model==H100' --until 2h\n"
     "  xcecli claim create ram --type mem --amount 64GB --wait\n"
+    "  xcecli claim create serve --type island --tag fast --region eu --until 1h\n"
     "  xcecli claim create vol --type directory --amount 10GB --reclaim retain",
 )
 @click.option("--type", "type_", required=True, metavar="TYPE", help="gpu, mem, directory, ...")
@@ -136,6 +211,7 @@ def _shown(values: dict[str, Any], told: dict[str, Any]) -> int:
 @_UNTIL
 @click.option("--on-expiry", default="wait", metavar="WORD", help="consumers then: wait or stop")
 @click.option("--reclaim", default="delete", metavar="WORD", help="content: delete or retain")
+@_asking
 @click.option("--wait", is_flag=True, help="let it wait until a session binds it")
 @click.option("-q", "--queue", default="", metavar="QUEUE", help="where it waits")
 @click.option("-sp", "--priority", type=click.IntRange(0), metavar="N", help="priority there")
@@ -148,14 +224,16 @@ def claim_create(values: dict[str, Any], name: str, until: str | None, **given: 
     """
     asked = {"type": given["type_"], "count": given["count"], "select": given["select"]}
     if given["amount"]:
-        asked["amount"] = _amount(given["amount"])
+        asked["amount"] = amount_of(given["amount"])
+    if given["type_"] == "island":
+        asked["match"] = _criteria(given)
     body = {
         "name": name,
         "requests": [asked],
         "wait": given["wait"],
         **{key: given[key] for key in ("island", "on_expiry", "reclaim", "queue")},
         **({"priority": given["priority"]} if given["priority"] is not None else {}),
-        **_lease(until),
+        **lease_of(until),
     }
     told = _ask(values, "POST", "/v1/claims", body, f"the claim {name} was made")
     if told["outcome"] == "lost":
@@ -167,38 +245,6 @@ def claim_create(values: dict[str, Any], name: str, until: str | None, **given: 
     else:
         print(f"Claim <{told['claim']}> is bound, generation {told['generation']}.")
     return say.OK
-
-
-def _amount(text: str) -> int:
-    """A size, or a plain number where the type is no size."""
-    if text.isascii() and text.isdigit():
-        return int(text)
-    try:
-        return parse_size(text)
-    except UnitError as error:
-        raise Failure(f"--amount {text}: {error}", say.USAGE) from None
-
-
-def _lease(until: str | None) -> dict[str, Any]:
-    """`2h` as a duration, an RFC 3339 time as a moment."""
-    if not until:
-        return {}
-    try:
-        parse_duration(until)
-    except UnitError:
-        return {"until_us": _moment(until)}
-    return {"lease": until}
-
-
-def _moment(text: str) -> int:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        hint = "a duration like 2h, or a time like 2026-12-01T08:00:00Z"
-        raise Failure(f"--until {text}: neither a duration nor a time", say.USAGE, hint) from None
-    if moment.tzinfo is None:
-        moment = moment.astimezone()
-    return int(moment.timestamp() * 1_000_000)
 
 
 # -- holding ------------------------------------------------------------------------------------
@@ -230,7 +276,7 @@ def claim_renew(
     """Make a lease longer or shorter; lost, with exit code 1, where the right is over."""
     if not until:
         raise Failure("--until is needed: 2h from now, or a time", say.USAGE)
-    body = {**_lease(until), **({"generation": generation} if generation else {})}
+    body = {**lease_of(until), **({"generation": generation} if generation else {})}
     path = f"/v1/claims/{_meant(values, claim_id)}/renew"
     told = _ask(values, "POST", path, body, f"{claim_id} was renewed")
     if told["outcome"] == "lost":
@@ -316,7 +362,7 @@ def _meant(values: dict[str, Any], text: str) -> str:
 
 
 for _command in (
-    claim_list, claim_show, claim_create, claim_wait, claim_renew, claim_verify, claim_release,
-    claim_delete,
+    claim_list, claim_show, claim_match, claim_create, claim_wait, claim_renew, claim_verify,
+    claim_release, claim_delete,
 ):  # fmt: skip
     claim.add_command(_command)

@@ -11,19 +11,22 @@ from xce.api.problem import Problem
 from xce.controller.core.commands import CreateClaim, EndClaim, RenewClaim
 from xce.model.units import UnitError, parse_duration
 from xce.model.waiting.claim import ClaimRequest
+from xce.model.waiting.island import Criteria
 
 US_MAX = 1 << 60
 
 
 class ClaimAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One thing of a claim: `count` instances that match `select`, or an `amount` in the base unit
-    of its type (bytes for sizes). `parameters` are for the type's provider."""
+    of its type (bytes for sizes). `parameters` are for the type's provider. With
+    `match` (and type island) `count` of the published islands that match."""
 
     type: str
     count: int = 1
     amount: int = 0
     select: str = ""
     parameters: dict[str, str] = {}
+    match: Criteria | None = None
 
 
 class ClaimBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -69,7 +72,7 @@ def create(http: HttpRequest, body: bytes) -> CreateClaim:
     asked = tuple(
         ClaimRequest(
             type=one.type, count=one.count, amount=one.amount, select=one.select,
-            parameters=tuple(sorted(one.parameters.items())),
+            parameters=tuple(sorted(one.parameters.items())), match=one.match,
         )
         for one in said.requests
     )  # fmt: skip

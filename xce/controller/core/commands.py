@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from xce.controller.core.asking import Past, Rejection, Request
 from xce.controller.core.changing import ModifyJob, MoveJob, RequeueJob, SwitchJob
-from xce.controller.core.claims.asking import CreateClaim, EndClaim, RenewClaim
+from xce.controller.core.claims.asking import CreateClaim, EndClaim, PublishIsland, RenewClaim
 from xce.dispatch.protocol import Report
 from xce.model.actor import Actor
 from xce.model.config import Config, PoolConfig, TypeConfig
@@ -342,12 +342,12 @@ Command = (
     SubmitJob | SubmitGroup | Kill | ChangeJobGroup | LimitArray | RequeueJob | Suspend | Resume
     | ModifyJob | SwitchJob | MoveJob | LoadConfig | ChangeQueue | TurnWindow | RegisterHost
     | TakeReport | HostEvent | LeasesOver | HostFenced | TimerDue | CommitPlan | CommitResumes
-    | CreateClaim | RenewClaim | EndClaim | EndSession | NoteCut | StartLeading
+    | CreateClaim | RenewClaim | EndClaim | PublishIsland | EndSession | NoteCut | StartLeading
     | AddType | AddPool | RemoveResource | TakeTick
 )  # fmt: skip
 
 # What is declared in a file of its own and used under this name.
 __all__ = [
-    "CreateClaim", "EndClaim", "ModifyJob", "MoveJob", "Past", "Rejection", "RenewClaim",
-    "Request", "RequeueJob", "SwitchJob",
+    "CreateClaim", "EndClaim", "ModifyJob", "MoveJob", "Past", "PublishIsland", "Rejection",
+    "RenewClaim", "Request", "RequeueJob", "SwitchJob",
 ]  # fmt: skip

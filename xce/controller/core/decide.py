@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from xce.controller.core import commands as c
 from xce.controller.core.claims.decide import create_claim, end_claim, renew_claim
+from xce.controller.core.claims.islands import publish_island
 from xce.controller.core.deciders.asked.arrays import limit_array
 from xce.controller.core.deciders.asked.kill import kill
 from xce.controller.core.deciders.asked.modify import modify_job
@@ -64,6 +65,7 @@ _DECIDERS = {
     c.MoveJob: move_job,
     c.CreateClaim: create_claim,
     c.RenewClaim: renew_claim,
+    c.PublishIsland: publish_island,
     c.EndClaim: end_claim,
     c.LoadConfig: load_config,
     c.ChangeQueue: change_queue,

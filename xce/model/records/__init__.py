@@ -32,7 +32,13 @@ from xce.model.records.claims import (
 )
 from xce.model.records.ends import FailureNoted, GroupDecided, GroupEnded, Retired
 from xce.model.records.form import Body, Change, Record
-from xce.model.records.hosts import HostChanged, HostReconciled, HostRegistered, InstanceChanged
+from xce.model.records.hosts import (
+    HostChanged,
+    HostReconciled,
+    HostRegistered,
+    InstanceChanged,
+    IslandPublished,
+)
 from xce.model.records.log import (
     ConfigChanged,
     ConfigLoaded,
@@ -119,4 +125,5 @@ __all__ = [
     "HostReconciled",
     "HostChanged",
     "InstanceChanged",
+    "IslandPublished",
 ]

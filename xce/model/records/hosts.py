@@ -2,6 +2,7 @@
 
 from xce.model.host import HostFacts
 from xce.model.records.form import Body
+from xce.model.waiting.island import IslandFacts
 
 
 class HostRegistered(Body, frozen=True, gc=False, kw_only=True):
@@ -30,6 +31,14 @@ class HostChanged(Body, frozen=True, gc=False, kw_only=True):
     host: str
     event: str
     why: str = ""
+
+
+class IslandPublished(Body, frozen=True, gc=False, kw_only=True):
+    """An island was published, is otherwise, or was `withdrawn`."""
+
+    island: str
+    facts: IslandFacts
+    withdrawn: bool = False
 
 
 class InstanceChanged(Body, frozen=True, gc=False, kw_only=True):

@@ -5,6 +5,7 @@ from msgspec import Struct
 from xce.controller.core.asking import Request
 from xce.model.actor import Actor
 from xce.model.waiting.claim import ClaimRequest
+from xce.model.waiting.island import IslandFacts
 
 
 class CreateClaim(Struct, frozen=True, gc=False, kw_only=True):
@@ -23,6 +24,15 @@ class CreateClaim(Struct, frozen=True, gc=False, kw_only=True):
     on_expiry: str = "wait"
     reclaim: str = "delete"
     owner: int = -1
+    request: Request = Request()
+
+
+class PublishIsland(Struct, frozen=True, gc=False, kw_only=True):
+    """An island is there with these facts; None takes it away."""
+
+    actor: Actor
+    island: str
+    facts: IslandFacts | None = None
     request: Request = Request()
 
 

@@ -10,6 +10,7 @@ from xce.controller.core.asking import Rejection
 from xce.controller.core.claims import wrong
 from xce.controller.core.claims.asking import CreateClaim, EndClaim, RenewClaim
 from xce.controller.core.claims.binding import attachments_of
+from xce.controller.core.claims.islands import chosen
 from xce.controller.core.claims.placing import ask_of, holdings_of
 from xce.controller.core.claims.quota import asked_of, over_limit, too_many
 from xce.controller.core.claims.using import consumers_of, is_over, live_launches
@@ -19,10 +20,10 @@ from xce.controller.core.fold.state import State
 from xce.controller.core.life.draft import Draft
 from xce.controller.core.view import viewer_of
 from xce.model.ids import claim_text, job_text
+from xce.model.placing import Holding
 from xce.model.records import ClaimCreated, ClaimDeleted, ClaimReleased, ClaimRenewed
 from xce.model.start import STANDALONE, Claim
 from xce.model.waiting.claim import RELEASED
-from xce.scheduler.plan import Placement
 from xce.scheduler.reasons import PendReason
 from xce.scheduler.session import dry_run
 
@@ -43,10 +44,10 @@ def create_claim(draft: Draft, command: CreateClaim) -> Rejection | Answer:
     if command.waits:
         draft.open(_facts(asked), [claim_text(asked.number)])
         return {"claim": claim_text(asked.number), "outcome": WAITING, "state": "PENDING"}, {}
-    found = _placed(state, asked, draft.now_us)
-    if isinstance(found, PendReason):
-        return {"outcome": LOST, "reason": found.text(), "never": found.cure == "never"}, {}
-    holdings = holdings_of(state, found)
+    holdings = _holdings(state, asked, draft.now_us)
+    if isinstance(holdings, PendReason):
+        never = holdings.cure == "never"
+        return {"outcome": LOST, "reason": holdings.text(), "never": never}, {}
     lsn = state.lsn + 1
     attachments = attachments_of(state, Numbers(state), asked, holdings)
     facts = _facts(asked, bound=True, holdings=holdings, attachments=attachments)
@@ -72,6 +73,7 @@ def _asked(draft: Draft, command: CreateClaim) -> Claim | Rejection:
     until_us = draft.now_us + command.lease_us if command.lease_us else command.until_us
     refused = (
         wrong.name(state, owner, command.name)
+        or wrong.islands(command)
         or wrong.requests(state, command.requests, command.island)
         or wrong.lease(state, until_us, draft.now_us)
         or wrong.words(command.on_expiry, command.reclaim)
@@ -105,10 +107,14 @@ def _facts(claim: Claim, **more: Any) -> ClaimCreated:
     )  # fmt: skip
 
 
-def _placed(state: State, claim: Claim, now_us: int) -> Placement | PendReason:
-    """What a session says to the claim if nothing else waited; what is reserved stays so."""
+def _holdings(state: State, claim: Claim, now_us: int) -> tuple[Holding, ...] | PendReason:
+    """The first free islands where those are asked for; else what a session says to the claim if
+    nothing else waited: what is reserved stays so."""
+    if claim.requests[0].match is not None:
+        return chosen(state, claim.requests[0])
     snapshot = viewer_of(state).snapshot(now_us, {}, limit=0)
-    return dry_run(snapshot, ask_of(state, claim, now_us))
+    found = dry_run(snapshot, ask_of(state, claim, now_us))
+    return found if isinstance(found, PendReason) else holdings_of(state, found)
 
 
 # -- renewing and ending ---------------------------------------------------------------------------

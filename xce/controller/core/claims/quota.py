@@ -6,6 +6,7 @@ from xce.controller.core.fold.state import State
 from xce.model.resources import BYTES, site_types
 from xce.model.start import Claim
 from xce.model.units import format_size
+from xce.model.waiting.claim import ISLAND
 from xce.scheduler.snapshot import HostTable
 
 
@@ -46,7 +47,8 @@ def over_limit(
         if leased or limits.unleased_percent >= 100:
             continue
         # Half of one thing is that thing: a share is rounded up. Of what is not there, none is had.
-        total = total_of(table, what)
+        islands = len(state.index.host_instances.get("", {}))
+        total = islands if what == ISLAND else total_of(table, what)
         share = -(-total * limits.unleased_percent // 100)
         if total and unleased.get(what, 0) + amount > share:
             where = f"in claims without a lease ({limits.unleased_percent}% of what there is)"

@@ -83,7 +83,11 @@ def hosts_of(state: State, uses: Iterable[tuple[str, int]]) -> tuple[str, ...] |
     common: set[str] | None = None
     for _, number in uses:
         claim = state.claims.get(number)
-        own = {one.host for one in claim.holdings if "@" not in one.counter} if claim else set()
+        own = (
+            {one.host for one in claim.holdings if one.host and "@" not in one.counter}
+            if claim
+            else set()
+        )
         if own:
             common = own if common is None else common & own
     return None if common is None else tuple(sorted(common))

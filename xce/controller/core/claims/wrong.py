@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping
 
 from xce.controller.core.asking import Rejection
+from xce.controller.core.claims.asking import CreateClaim
+from xce.controller.core.claims.islands import wrong_match
 from xce.controller.core.deciders.limits import AMOUNT_MAX, CLAIM_COUNT_MAX
 from xce.controller.core.fold.state import State
 from xce.controller.core.time.reservations import reservations
@@ -11,7 +13,8 @@ from xce.model.ids import claim_text, parse_claim
 from xce.model.resources import UNDECLARED, Kind, Layer, ResourceType, site_types
 from xce.model.start import Claim
 from xce.model.units import format_moment, nearest
-from xce.model.waiting.claim import ON_EXPIRY, RECLAIM, ClaimRequest
+from xce.model.waiting.claim import ISLAND, ON_EXPIRY, RECLAIM, ClaimRequest
+from xce.model.waiting.island import Criteria
 from xce.resreq.errors import ResreqError
 from xce.resreq.parse import parse_select
 
@@ -40,6 +43,20 @@ def name(state: State, owner: int, text: str) -> Rejection | None:
     return None
 
 
+def islands(command: CreateClaim) -> Rejection | None:
+    """Published islands are claimed by themselves, and do not wait."""
+    asked = [one for one in command.requests if one.match is not None]
+    if not asked:
+        return None
+    said = ""
+    if len(command.requests) > 1 or command.waits or command.island or asked[0].type != ISLAND:
+        said = "islands are claimed by themselves, with type island, and are not waited for"
+    if not 1 <= asked[0].count <= CLAIM_COUNT_MAX:
+        said = f"count: from 1 to {CLAIM_COUNT_MAX}"
+    said = said or wrong_match(asked[0].match or Criteria())
+    return Rejection(code="invalid", message=said, field="match") if said else None
+
+
 def requests(state: State, asked: tuple[ClaimRequest, ...], island: str) -> Rejection | None:
     """At least one request, each of a type that can be held."""
     if not 1 <= len(asked) <= REQUESTS_MAX:
@@ -49,6 +66,8 @@ def requests(state: State, asked: tuple[ClaimRequest, ...], island: str) -> Reje
         levels = ", ".join(state.config.levels)
         said = f'topology level "{island}" is not declared; the cluster has: {levels}'
         return Rejection(code="invalid", message=said, field="island")
+    if asked[0].match is not None:
+        return None
     for one in asked:
         refused = _request(types_of(state), one)
         if refused is not None:

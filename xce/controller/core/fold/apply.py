@@ -11,7 +11,7 @@ from typing import Any, get_type_hints
 from msgspec import Struct, convert, structs
 
 from xce.controller.core.arrays.elements import waiting_element
-from xce.controller.core.fold.plans.claims import fold_claim
+from xce.controller.core.fold.plans.claims import fold_claim, fold_island
 from xce.controller.core.fold.plans.counters import count_up
 from xce.controller.core.fold.plans.short import fold_short
 from xce.controller.core.fold.plans.whole import fold_planned
@@ -307,6 +307,7 @@ _CREATE: dict[str, Callable[[State, r.Record, Any], None]] = {
     "JobGroupChanged": _job_group,
     "GroupSubmitted": _group,
     "ClaimCreated": fold_claim,
+    "IslandPublished": fold_island,
     "Planned": fold_planned,
     "HostRegistered": _host,
     "Tick": _tick,

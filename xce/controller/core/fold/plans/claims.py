@@ -3,8 +3,12 @@
 from xce.controller.core.fold.plans.counters import count_up
 from xce.controller.core.fold.state import State
 from xce.model import records as r
+from xce.model.host import Instance
+from xce.model.ids import instance_key
 from xce.model.placing import AttachmentPlan
 from xce.model.start import STANDALONE, Attachment, Claim
+from xce.model.waiting.claim import ISLAND
+from xce.model.waiting.island import attributes_of
 
 
 def fold_claim(state: State, record: r.Record, body: r.ClaimCreated) -> None:
@@ -23,6 +27,18 @@ def fold_claim(state: State, record: r.Record, body: r.ClaimCreated) -> None:
     state.put("claim", body.claim, claim)
     for one in body.attachments:
         attach(state, one, 0)
+
+
+def fold_island(state: State, record: r.Record, body: r.IslandPublished) -> None:
+    """An island as an instance on no host; what becomes of one that went is in `then`."""
+    key = instance_key("", ISLAND, body.island)
+    old = state.instances.get(key)
+    made = Instance(
+        key=key, host="", type=ISLAND, name=body.island, number=0,
+        state=old.state if old else "PRESENT", attributes=attributes_of(body.facts),
+    )  # fmt: skip
+    state.put("instance", key, made)
+    count_up(state, "publish_lsn", record.lsn)
 
 
 def attach(state: State, planned: AttachmentPlan, start: int) -> None:

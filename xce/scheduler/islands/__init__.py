@@ -1,0 +1,1 @@
+"""Published islands: which of them a request means, and in which order. Pure."""
