@@ -224,7 +224,7 @@ class Hosts:
         """The answer to a poll, None when there is nothing to say yet. Call while settled."""
         state = self._state
         host = state.hosts.get(poll.host)
-        if host is None or host.incarnation != poll.incarnation:
+        if host is None or host.liveness == "GONE" or host.incarnation != poll.incarnation:
             return self._answer(poll, anchor, register=True)
         box = self.box(poll.host)
         if poll.epoch == state.epoch:
