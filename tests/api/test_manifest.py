@@ -131,32 +131,11 @@ def test_a_wrong_manifest_is_refused_with_the_place_and_what_was_expected(
 LATER = [
     ({**PLAIN, "group": "g[1-3]"}, "group", "arrays of groups"),
     ({**PLAIN, "reservation": {"accumulate": "30m"}}, "reservation", "accumulation"),
-    ({**PLAIN, "degraded": {"grace": "5m"}}, "degraded", "repair"),
     ({**PLAIN, "success_policy": "any"}, "success_policy", "only success_policy: all"),
     ({**PLAIN, "success_policy": {"roles": ["w"]}}, "success_policy", "only success_policy: all"),
     (with_role(spares=1), "roles[0].spares", "spares"),
     (with_role(ready={"probe": ["a"]}), "roles[0].ready.probe", "readiness by a probe"),
     (with_role(ready={"line": "up"}), "roles[0].ready.line", "readiness by a line"),
-    (
-        {**PLAIN, "failure_policy": [{"action": "restart_role"}]},
-        "failure_policy[0].action",
-        "the a",
-    ),
-    (
-        {**PLAIN, "failure_policy": [{"action": "restart_member"}]},
-        "failure_policy[0].action",
-        "the action restart_member",
-    ),
-    (
-        {**PLAIN, "failure_policy": [{"action": "requeue"}]},
-        "failure_policy[0].action",
-        "the action",
-    ),
-    (
-        {**PLAIN, "failure_policy": [{"action": "fail_group", "avoid_host": True}]},
-        "failure_policy[0].avoid_host",
-        "avoid_host",
-    ),
 ]
 
 
@@ -175,8 +154,18 @@ def test_what_is_acted_on_in_part_is_a_remark_and_no_fault() -> None:
     assert lint(document) == ()
     assert [one.where() for one in remarks(document)] == [
         "failure_policy[0].keep_allocation",
-        "roles[0].min",
     ]
+
+
+def test_a_gang_that_says_what_becomes_of_it_when_degraded_is_repaired() -> None:
+    plain, _ = resolve(PLAIN, ORIGIN, config=Config())
+    short, _ = resolve({**PLAIN, "degraded": {}}, ORIGIN, config=Config())
+    whole, _ = resolve(
+        {**PLAIN, "degraded": {"grace": "5m", "then": "fail_group"}}, ORIGIN, config=Config()
+    )
+    found = [(one.repairs, one.degraded_grace_us, one.degraded_then) for one in (short, whole)]
+    assert not plain.repairs
+    assert found == [(True, 600_000_000, "restart_group"), (True, 300_000_000, "fail_group")]
 
 
 def test_names_of_the_site_are_judged_when_they_are_known() -> None:

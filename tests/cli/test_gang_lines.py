@@ -179,7 +179,6 @@ def test_what_is_acted_on_in_part_is_told_with_the_submission(live: Live, xcecli
     lines = told.splitlines()
     assert [line.split(": ")[:2] for line in lines] == [
         ["m.yaml:8:29", "remark"],
-        ["m.yaml:6:5", "remark"],
     ]
     code, out, err = xcecli("group", "submit", "--json", "m.yaml")
     assert (code, json.loads(out)["group"], err) == (0, "g1", told)

@@ -10,6 +10,7 @@ from xce.model.group import Backoff, FailureRule, Readiness
 from xce.model.job import ClaimTemplate
 
 MINUTE_US = 60 * SECOND_US
+ACTIONS = ("restart_group", "restart_role", "restart_member", "requeue", "tolerate")
 LEASES_US = (0, 0, 30 * SECOND_US, 40 * SECOND_US)
 
 
@@ -38,16 +39,29 @@ def some_gang(chance: random.Random, gpu_count: int, actor: Actor) -> c.SubmitGr
     ]
     rules = (
         FailureRule(
-            reasons=("host_lost",), action="restart_group", backoff=Backoff(first_us=SECOND_US)
+            reasons=("host_lost",),
+            action=chance.choice(ACTIONS),
+            backoff=Backoff(first_us=SECOND_US),
+            avoid_host=chance.random() < 0.2,
+            max_times=chance.choice((-1, 3)),
         ),
-        FailureRule(codes=((1, 1),), action="restart_group", max_times=2),
+        FailureRule(
+            codes=((1, 1),),
+            action=chance.choice(ACTIONS),
+            max_times=2,
+            backoff=Backoff(first_us=chance.choice((0, SECOND_US))),
+        ),
         FailureRule(codes=((3, 3),), action="tolerate", max_times=chance.choice((-1, 1))),
+        FailureRule(reasons=("not_ready",), action=chance.choice(ACTIONS), max_times=2),
     )
     return gang(
         *roles,
         actor=actor,
-        rules=rules[: chance.choice((0, 3))],
+        rules=rules[: chance.choice((0, 3, 4))],
         claims=(port(),),
+        repairs=chance.random() < 0.5,
+        degraded_grace_us=chance.choice((5 * SECOND_US, MINUTE_US)),
+        degraded_then=chance.choice(("restart_group", "fail_group")),
         stop_after_us=chance.choice(LEASES_US),
         retries=RetryConfig(max=3, first_us=SECOND_US, factor=2, cap_us=5 * SECOND_US),
         placement_timeout_us=chance.choice((0, 0, 5 * MINUTE_US)),

@@ -14,6 +14,7 @@ from tests.core.deciding_mutants import DECIDING
 from tests.core.depending_mutants import DEPENDING
 from tests.core.placing_mutants import PLACING
 from tests.core.reported_mutants import REPORTED
+from tests.core.ruling.mutants import RULING
 from tests.core.sharing_mutants import SHARING
 from tests.core.silence_mutants import SILENCE
 from tests.core.standalone.mutants import STANDALONE
@@ -331,6 +332,7 @@ MUTANTS: dict[str, tuple[Mutant, str]] = {
 MUTANTS |= {name: found for name, found in STANDALONE.items() if found[1]}
 MUTANTS |= DECIDING
 MUTANTS |= ARRAYS | SUSPENDING | SILENCE | TIMING | DEPENDING | SHARING | REPORTED | PLACING
+MUTANTS |= RULING
 
 # One line per coupling: `machine event: relation event | the test that fails without it`.
 _LINES = Path(__file__).with_name("hunters.txt").read_text(encoding="utf-8").splitlines()

@@ -12,7 +12,7 @@ from xce.controller.core import decide
 from xce.controller.core.commands import HostFenced
 from xce.controller.core.deciders import losses
 from xce.controller.core.deciders import plan as decide_plan
-from xce.controller.core.life import leases, starts
+from xce.controller.core.life import leases, missing
 from xce.controller.core.life.draft import Draft
 
 
@@ -41,7 +41,7 @@ def a_lease_is_taken_for_kept() -> Iterator[None]:
     def yes(*asked: Any) -> bool:
         return True
 
-    with swapped(starts, "keeps_lease", yes), swapped(decide_plan, "keeps_lease", yes):
+    with swapped(missing, "keeps_lease", yes), swapped(decide_plan, "keeps_lease", yes):
         yield
 
 

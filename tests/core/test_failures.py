@@ -38,7 +38,7 @@ def test_two_failures_within_the_window_are_one_event() -> None:
     world = lab(3)
     long_lives(world)
     world.scripts.lives["1", 1] = Life(run_us=SECOND_US, code=1)
-    world.scripts.lives["2", 1] = Life(run_us=SECOND_US + 500_000, code=1)
+    world.scripts.lives["2", 1] = Life(run_us=SECOND_US, code=1)
     rule = FailureRule(codes=((1, 1),), action="restart_group", max_times=1)
     world.submit_gang(gang(role("worker", 3, claims=(gpus(4),)), rules=[rule]))
     world.rest()

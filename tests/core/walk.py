@@ -318,6 +318,8 @@ class Walk:
                 continue
             if hangs and found.suspension == "SUSPENDED" and found.resume_us:
                 continue  # What it lent is with work whose preparation hangs.
+            if found.state == "FINISHED" and state.index.gangs.waiting.get(found.group):
+                continue
             assert found.state == "PENDING", f"job {key} is {found.state} on a sound cluster"
         plan = run_session(Viewer(state).snapshot(world.now_us))
         assert not plan.placements, f"work waits that fits: {plan.placements}"

@@ -198,9 +198,16 @@ class Shown:
             "stop_after_us": spec.stop_after_us or None,
             "silence": silence(self.state, self._all_launches(start)),
             "start": None if start is None else self._start(start),
+            "further": [self._start(one) for one in self._further(group)],
+            "degraded_since_us": group.degraded_us or None,
             "roles": [self._role(group, spec, name) for name in self._role_names(group)],
             "claims": [self.claim(claim) for claim in self.claims_of(group.number)],
         }
+
+    def _further(self, group: Group) -> list[Start]:
+        """Starts of some of its members that are still of interest, oldest first."""
+        found = (self.state.starts.get(number) for number in group.further)
+        return [one for one in found if one is not None]
 
     def group_line(self, group: Group) -> Body:
         """One gang as lists show it."""

@@ -60,7 +60,8 @@ class FailureRule(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class GroupSpec(Struct, frozen=True, gc=False, kw_only=True):
-    """The manifest, resolved. `success`: all, any, or the named roles."""
+    """The manifest, resolved. `success`: all, any, or the named roles. `repairs`: it says what
+    becomes of the group when it is degraded, so that lost ranks are placed again."""
 
     name: str
     queue: str = ""
@@ -72,6 +73,7 @@ class GroupSpec(Struct, frozen=True, gc=False, kw_only=True):
     retries: RetryConfig = RetryConfig()
     accumulate_us: int = 0
     stop_after_us: int = 0
+    repairs: bool = False
     degraded_grace_us: int = 0
     degraded_then: str = "restart_group"
     claims: tuple[ClaimTemplate, ...] = ()
@@ -89,8 +91,11 @@ class GroupSpec(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Group(Struct, frozen=True, gc=False, kw_only=True):
-    """A gang as the log knows it. `start` is its newest start; `verdict` what ENDING leads to;
-    `spent` counts, per failure rule, what its budget has paid for."""
+    """A gang as the log knows it. `start` is its newest start as a whole, `further` the starts of
+    some of its members since then (restarts, repairs, growth); `verdict` what ENDING leads to;
+    `spent` counts, per failure rule, what its budget has paid for; `degraded_us` since when ranks
+    of it are lost, 0 while none is; `turn_us` is when a rule sent it back to its queue: it counts
+    as submitted then, 0 is never."""
 
     number: int
     name: str
@@ -116,6 +121,13 @@ class Group(Struct, frozen=True, gc=False, kw_only=True):
     kill_reason: str = ""
     position: int = 0
     preempted: int = 0
+    further: tuple[int, ...] = ()
+    degraded_us: int = 0
+    turn_us: int = 0
+
+    def starts(self) -> tuple[int, ...]:
+        """Its start as a whole, if it has one, and those of some of its members since."""
+        return (self.start, *self.further) if self.start else ()
 
     def members(self) -> list[int]:
         """Keys of all members, role by role, in rank order."""

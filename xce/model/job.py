@@ -161,9 +161,13 @@ class Job(Struct, frozen=True, gc=False, kw_only=True):
     `turn` are a place that it took beside another job of its owner: that one's time of submission,
     and a number next to its (`ids.place_of`); 0 is its own.
 
+    `awaits` is the kind of start that a member of a running gang waits for: restart or repair; ""
+    is growth, while it is PENDING, and `nothing` that no start is tried any more. Such a member
+    uses the fields of plain jobs about failed starts.
+
     `requeue` says what becomes of an attempt that is being stopped to run again: PENDING or HELD,
-    "" when nobody asked. `requeues` counts requeues by exit value, `avoid` names hosts where it
-    ended with one that excludes them.
+    "" when nobody asked. `requeues` counts requeues by exit value (of a member: its repairs),
+    `avoid` names hosts where it ended with one that excludes them.
     """
 
     key: int
@@ -206,6 +210,7 @@ class Job(Struct, frozen=True, gc=False, kw_only=True):
     suspended_us: int = 0
     preempted: int = 0
     resume_us: int = 0
+    awaits: str = ""
 
     def stopped_us(self, now_us: int) -> int:
         """How long the attempt was stopped by now: that does not count toward its run limit."""

@@ -19,7 +19,9 @@ class Start(Struct, frozen=True, gc=False, kw_only=True):
     were let go, `role_tally` per role those (or the members) that met the role's readiness.
     `stop_after_us` > 0: its hosts' supervisors stop it that long after they were last answered,
     and kill it `kill_grace_us` later; both are fixed when it is planned.
-    `must_end_us` is when it has to be over since its place is reserved from then; 0 is never."""
+    `must_end_us` is when it has to be over since its place is reserved from then; 0 is never.
+    `world` of a start of some members of a running gang: processes of the whole gang (under ""),
+    and members of each role that it is about."""
 
     number: int
     group: int
@@ -45,6 +47,7 @@ class Start(Struct, frozen=True, gc=False, kw_only=True):
     stop_after_us: int = 0
     kill_grace_us: int = 0
     must_end_us: int = 0
+    world: tuple[tuple[str, int], ...] = ()
 
 
 class Allocation(Struct, frozen=True, gc=False, kw_only=True):

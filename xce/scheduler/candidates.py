@@ -20,6 +20,7 @@ from xce.scheduler.attributes import Rows, holding, names_of, rows_of
 from xce.scheduler.ledger import Ledger, once
 from xce.scheduler.sharing.limits import allowed_on_hosts
 from xce.scheduler.snapshot import (
+    HOST_LEVEL,
     USABLE,
     Ask,
     Column,
@@ -81,11 +82,26 @@ class Workspace:
 
     def allowed(self, ask: Ask, select: str) -> Mask:
         """The hosts that match, may be used now, and are not to be avoided."""
-        mask = self.matching(select) & self.usable
+        usable = self.usable
+        if (
+            ask.joins
+            and ask.domain[0]
+            and (ask.topology.exclusive or any(role.topology.exclusive for role in ask.roles))
+        ):
+            usable = usable | self.unusable.get("host_exclusive", np.zeros_like(usable))
+        mask = self.matching(select) & usable & self.inside(ask.domain)
         for name in ask.avoid:
             if name in self.hosts.index:
                 mask[self.hosts.index[name]] = False
         return mask
+
+    def inside(self, domain: tuple[str, str]) -> Mask:
+        """The hosts in a domain of a level; all where none is named."""
+        level, name = domain
+        if not level:
+            return np.ones(len(self.hosts.names), dtype=bool)
+        domains = self.hosts.names if level == HOST_LEVEL else self.hosts.domains[level]
+        return np.array([one == name for one in domains], dtype=bool)
 
     def eligible(self, type_: str, select: str) -> Masks:
         """Per host, the instances of a type that match a select over their attributes."""

@@ -50,8 +50,9 @@ class Observed(Struct, frozen=True, gc=False, kw_only=True):
 
 class RoleAsk(Struct, frozen=True, gc=False, kw_only=True):
     """One role of an ask. `jobs` are the members' keys in rank order; `ready_claim` the claim of
-    group or role that its `ready` names ("" for none). A plain job has from `tasks` to `tasks_max`
-    tasks (0: exactly `tasks`); an `exclusive` one has its hosts for itself."""
+    group or role that its `ready` names ("" for none); `domain` (level, name) is where it must lie.
+    A plain job has from `tasks` to `tasks_max` tasks (0: exactly `tasks`); an `exclusive` one has
+    its hosts for itself."""
 
     name: str = ""
     jobs: tuple[int, ...]
@@ -66,6 +67,7 @@ class RoleAsk(Struct, frozen=True, gc=False, kw_only=True):
     ready_claim: str = ""
     within: tuple[str, ...] = ()
     exclusive: bool = False
+    domain: tuple[str, str] = ("", "")
 
     @property
     def count(self) -> int:
@@ -77,11 +79,9 @@ class Ask(Struct, frozen=True, gc=False, kw_only=True):
     """A gang (`group` > 0) or a plain job (a group of one) that waits for a place.
 
     `order` is its key in the total order (order.py); equal `class_key` means equal for placement
-    in everything but the jobs' numbers and how long they have waited: `pending_us` is when they
-    began to. `avoid` names hosts that must not serve it. `length_us` is how long it is expected to
-    run at most, 0 where nobody said. `account` is whose share of the queue it
-    uses ("" where nothing is shared), `fixed` how many parts of `order` come before that. `limits`
-    are the numbers of the bounds that it is under, `host_limits` those on hosts: (counter, what).
+    in all but jobs' numbers and `pending_us`, since when. `avoid` names hosts that it must
+    not have. `length_us` is how long it runs at most, 0 unknown. `account` is whose share it is,
+    `fixed` how many parts of `order` come before it. What `joins` a gang goes into its `domain`.
     """
 
     group: int = 0
@@ -101,6 +101,8 @@ class Ask(Struct, frozen=True, gc=False, kw_only=True):
     limits: tuple[int, ...] = ()
     host_limits: tuple[tuple[str, str], ...] = ()
     job_group: str = ""
+    domain: tuple[str, str] = ("", "")
+    joins: bool = False
 
     @property
     def place(self) -> Place:
@@ -167,8 +169,7 @@ class ResumeAsk(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class SameAsk(Struct, frozen=True, gc=False):
-    """A plain job that asks for what another plain job of its class (`like`) asks for: many wait,
-    and few are ever looked at in full."""
+    """A plain job that asks for what another of its class (`like`) asks for."""
 
     job: int
     class_key: str

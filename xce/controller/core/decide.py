@@ -29,6 +29,7 @@ from xce.controller.core.deciders.reports import take_report
 from xce.controller.core.deciders.resumes import commit_resumes
 from xce.controller.core.depending.latch import latch
 from xce.controller.core.fold.state import State
+from xce.controller.core.gangs.settling import settle_gangs
 from xce.controller.core.job_groups.decide import change_job_group
 from xce.controller.core.life.draft import Draft
 from xce.controller.core.resources.decide import add_pool, add_type, remove_resource, take_tick
@@ -139,6 +140,7 @@ def _decided(state: State, command: c.Command, now_us: int) -> Outcome | c.Rejec
     result = _DECIDERS[type(command)](draft, command)
     if isinstance(result, c.Rejection):
         return result
+    settle_gangs(draft)
     latch(draft)
     settle_reservations(draft)
     body, blobs = result

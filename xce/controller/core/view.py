@@ -17,6 +17,7 @@ from xce.controller.core.claims.placing import waiting_asks
 from xce.controller.core.claims.using import parts_of
 from xce.controller.core.columns import Columns, standing_of
 from xce.controller.core.fold.state import State
+from xce.controller.core.gangs.viewing import gang_ask, part_ask
 from xce.controller.core.job_groups.limits import rooms
 from xce.controller.core.life.suspending import hosts_of, waiting_members
 from xce.controller.core.queueing import fairness
@@ -34,7 +35,6 @@ from xce.controller.core.time.policies import time_policies
 from xce.controller.core.time.reservations import holds
 from xce.controller.core.time.watch import length_us
 from xce.model.config import PoolConfig
-from xce.model.group import Group, GroupSpec
 from xce.model.host import Host
 from xce.model.job import Job
 from xce.model.placing import Share
@@ -283,7 +283,9 @@ class Viewer:
         state = self._state
         if group:
             found = state.groups[group]
-            return None if found.not_before_us > now_us else self._gang(found, class_key)
+            if found.state == "RUNNING":
+                return part_ask(state, found, class_key, now_us)
+            return None if found.not_before_us > now_us else gang_ask(state, found, class_key)
         job = job_of(state, key)
         return None if job.not_before_us > now_us else self._plain(job, class_key)
 
@@ -342,41 +344,6 @@ class Viewer:
             account=place.account, fixed=place.fixed, avoid=job.avoid,
             job_group=spec.job_group, reservation=spec.reservation,
         )  # fmt: skip
-
-    def _gang(self, group: Group, class_key: str) -> Ask | None:
-        state = self._state
-        spec = state.group_spec(group)
-        roles = []
-        for role, span in zip(spec.roles, group.roles, strict=True):
-            jobs = tuple(range(span.first_job, span.first_job + span.count))
-            if any(state.jobs[job].state != "PENDING" for job in jobs):
-                return None
-            member = state.specs[role.member_spec]
-            own = parts_of(state, role.claims)
-            all_ = parts_of(state, (*spec.claims, *role.claims))
-            if own is None or all_ is None:
-                return None
-            roles.append(
-                RoleAsk(
-                    name=role.name, jobs=jobs, min=role.min, spares=role.spares, need=member.need,
-                    tasks=member.tasks, run=member.run, topology=role.topology,
-                    claims=own[0], within=all_[1],
-                    ready_claim=role.ready.port if role.ready.kind == "port" else "",
-                )
-            )  # fmt: skip
-        place = state.index.ordering.of_group(group)
-        return Ask(
-            group=group.number, order=place.key, class_key=class_key,
-            queue=group.queue, owner=group.owner, roles=tuple(roles), topology=spec.topology,
-            claims=tuple(one for one in spec.claims if not one.use),
-            pending_us=group.pending_us, length_us=self._length_us(spec),
-            account=place.account, fixed=place.fixed,
-        )  # fmt: skip
-
-    def _length_us(self, spec: GroupSpec) -> int:
-        """The longest of a gang's roles; 0 where one of them has no limit."""
-        lengths = [length_us(self._state.specs[role.member_spec]) for role in spec.roles]
-        return max(lengths, default=0) if all(lengths) else 0
 
 
 def _bounded(bounds: Bounds, asks: Sequence[Ask | SameAsk]) -> tuple[Ask | SameAsk, ...]:

@@ -27,12 +27,6 @@ def _given(value: Any) -> bool:
     return value is not None
 
 
-def _among(*words: str) -> Callable[[Any], bool]:
-    return lambda value: value in words
-
-
-_ACTIONS = "fail_group, restart_group and tolerate are"
-
 LIMITS: tuple[Limit, ...] = (
     Limit(
         pattern=("group",),
@@ -45,11 +39,6 @@ LIMITS: tuple[Limit, ...] = (
         applies=lambda value: isinstance(value, dict),
         message="accumulation is not supported by this version",
         hint="leave it out or say reservation: none",
-    ),
-    Limit(
-        pattern=("degraded",),
-        applies=_given,
-        message="repair of a degraded group is not supported by this version",
     ),
     Limit(
         pattern=("success_policy",),
@@ -74,20 +63,6 @@ LIMITS: tuple[Limit, ...] = (
         message="readiness by a line of output is not supported by this version",
         hint="{port: CLAIM} and {done: true} are, and nothing at all means started",
     ),
-    *(
-        Limit(
-            pattern=("failure_policy", "*", "action"),
-            applies=_among(action),
-            message=f"the action {action} is not supported by this version",
-            hint=f"{_ACTIONS}",
-        )
-        for action in ("restart_role", "restart_member", "requeue")
-    ),
-    Limit(
-        pattern=("failure_policy", "*", "avoid_host"),
-        applies=lambda value: value is True,
-        message="avoid_host is not supported by this version",
-    ),
 )
 
 NOTICES: tuple[Limit, ...] = (
@@ -106,17 +81,7 @@ def unsupported(document: dict[str, Any]) -> tuple[Fault, ...]:
 
 def remarks(document: dict[str, Any]) -> tuple[Fault, ...]:
     """What is taken, and acted on in part only."""
-    found = list(_faults(document, NOTICES))
-    for index, role in enumerate(document["roles"]):
-        if role.get("min", role.get("count", 1)) < role.get("count", 1):
-            found.append(
-                Fault(
-                    code="unsupported",
-                    path=("roles", index, "min"),
-                    message="this version does not add later the members that did not fit at first",
-                )
-            )
-    return tuple(found)
+    return tuple(_faults(document, NOTICES))
 
 
 def _faults(document: dict[str, Any], limits: tuple[Limit, ...]) -> Iterator[Fault]:

@@ -9,13 +9,14 @@ from typing import Any
 
 from msgspec import Struct
 
-from xce.model.config import Config, RetryConfig
+from xce.model.config import SECOND_US, Config, RetryConfig
 from xce.model.group import Backoff, FailureRule, GroupSpec, Readiness, RoleSpec
 from xce.model.job import ClaimTemplate, Spec, Topology
 from xce.model.manifest.rules import as_list, exit_ranges
 from xce.model.units import parse_duration, parse_size
 
 Document = dict[str, Any]
+DEGRADED_GRACE_US = 600 * SECOND_US
 
 
 class Origin(Struct, frozen=True, gc=False, kw_only=True):
@@ -44,7 +45,8 @@ def group_of(document: Document, config: Config) -> GroupSpec:
         retries=_retries(document.get("start_retries", {}), config.start_retries),
         accumulate_us=_inner_us(document.get("reservation"), "accumulate"),
         stop_after_us=_inner_us(document.get("silence"), "stop_after"),
-        degraded_grace_us=_duration_us(backing, "grace", 0),
+        repairs="degraded" in document,
+        degraded_grace_us=_duration_us(backing, "grace", DEGRADED_GRACE_US),
         degraded_then=backing.get("then", "restart_group"),
         claims=tuple(_claim(claim, "group") for claim in document.get("claims", ())),
         roles=tuple(_role(role, document) for role in document["roles"]),

@@ -15,7 +15,8 @@ from xce.model.records.form import Body
 
 class PlannedGroup(Struct, frozen=True, gc=False, kw_only=True):
     """One group's (or plain job's) place in a plan, all of it or nothing. `must_end_us` is when
-    it has to be over because its place is reserved from then on; 0 is never."""
+    it has to be over because its place is reserved from then on; 0 is never. `world` is told of a
+    start of some members of a running gang: see Start."""
 
     start: int
     group: int
@@ -26,6 +27,7 @@ class PlannedGroup(Struct, frozen=True, gc=False, kw_only=True):
     attachments: tuple[AttachmentPlan, ...] = ()
     launches: tuple[LaunchPlan, ...] = ()
     must_end_us: int = 0
+    world: tuple[tuple[str, int], ...] = ()
 
 
 class Planned(Body, frozen=True, gc=False, kw_only=True):

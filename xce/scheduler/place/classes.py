@@ -107,7 +107,8 @@ def _terms(work: Workspace, ask: Ask, choice: Choice) -> Iterator[Term]:
             if role.within:
                 rows = {work.hosts.index.get(name, -1) for name in role.within}
                 matching = np.array([row for row in matching.tolist() if row in rows], np.intp)
-            allowed = matching[work.allowed(ask, need.select)[matching]]
+            may = work.allowed(ask, need.select) & work.inside(role.domain)
+            allowed = matching[may[matching]]
             yield Term(
                 owner=owner, parts=len(parts), role=mine, need=need, matching=matching,
                 allowed=allowed, alone=_alone_in(ask, role, part),
@@ -121,7 +122,7 @@ def _alone_in(ask: Ask, role: RoleAsk, part: Part) -> UnitNeed | None:
     own, group = role.topology, ask.topology
     if role.exclusive:
         return UnitNeed(level=HOST_LEVEL, exclusive="!")
-    if own.exclusive or group.exclusive:
+    if (own.exclusive or group.exclusive) and not ask.joins:
         level = own.required or group.required or own.preferred or group.preferred
         return UnitNeed(level=level, exclusive="!") if level else None
     return None

@@ -54,7 +54,9 @@ class Limits:
                     return structs.replace(ask, roles=tuple(roles))
                 role = roles[place]
                 roles[place] = structs.replace(role, jobs=role.jobs[:-1])
-        return structs.replace(ask, roles=tuple(roles))
+        # Of a start that may be of any number of members at least one is asked for.
+        none = not any(role.jobs for role in roles)
+        return ask if none else structs.replace(ask, roles=tuple(roles))
 
 
 def limit_reason(bound: Bound, used: int, needed: int) -> PendReason:

@@ -7,15 +7,16 @@ from xce.controller.core import commands as c
 from xce.controller.core.claims.due import lease_due, retire_claim
 from xce.controller.core.fold.state import State
 from xce.controller.core.fold.timers import over_limit_us
+from xce.controller.core.gangs.judging import degraded_due, not_ready
+from xce.controller.core.gangs.settling import judge_and_settle, settle_group
+from xce.controller.core.gangs.standing import starts_of
 from xce.controller.core.life.draft import Draft
-from xce.controller.core.life.ends import classify, not_ready
+from xce.controller.core.life.missing import has_suspect, missing_of
 from xce.controller.core.life.starts import (
     fail_start,
     give_up,
-    has_suspect,
     is_suspended,
     is_watched,
-    missing_of,
     wave_of_roles,
 )
 from xce.controller.core.time.giving_way import stop_due
@@ -39,6 +40,7 @@ def timer_due(draft: Draft, command: c.TimerDue) -> c.Rejection | Answer:
         "start": _start,
         "window": _window,
         "wave": _wave,
+        "degraded": degraded_due,
         "placement": _placement,
         "limit": _limit,
         "reservation_end": reservation_due,
@@ -73,14 +75,14 @@ def _window(draft: Draft, number: int) -> None:
     if group is None or not 0 < group.window_until_us <= draft.now_us:
         return
     latest_us = group.window_opened_us + state.config.host_grace_us
-    start = state.starts.get(group.start)
-    if start is not None and draft.now_us < latest_us and has_suspect(state, start):
+    silent = any(has_suspect(state, start) for start in starts_of(state, group))
+    if silent and draft.now_us < latest_us:
         until_us = min(draft.now_us + state.config.failure_window_us, latest_us)
         facts = FailureNoted(group=number, job=0, until_us=until_us)
         draft.open(facts, [group_text(number)])
         draft.patch("group", number, window_until_us=until_us)
         return
-    classify(draft, number)
+    judge_and_settle(draft, number)
 
 
 def _wave(draft: Draft, number: int) -> None:
@@ -91,20 +93,25 @@ def _wave(draft: Draft, number: int) -> None:
         return
     group = state.groups[start.group]
     spec = state.group_spec(group)
-    if group.start != number or start.wave_opened_us + spec.ready_timeout_us > draft.now_us:
+    if number not in group.starts():
+        return
+    if start.wave_opened_us + spec.ready_timeout_us > draft.now_us:
         return
     if is_suspended(state, start):
         return
-    waves = wave_of_roles(spec)
+    jobs = (state.jobs[key] for key in start.members)
+    among = {job.role for job in jobs if job.start == number}
+    waves = wave_of_roles(spec, {state.jobs[key].role for key in start.members})
     waited_s = spec.ready_timeout_us // SECOND_US
-    for role in spec.roles:
+    for role in (one for one in spec.roles if one.name in among):
         now = state.starts[number]
         if state.groups[group.number].state != "RUNNING":
             return
         late = waves[role.name] <= start.wave and role.name not in now.ready_roles
         if late and is_watched(spec, role):
             text = f"not ready {waited_s} s after its wave opened"
-            not_ready(draft, group.number, role.name, text)
+            not_ready(draft, group.number, number, role.name, text)
+            settle_group(draft, group.number)
 
 
 def _placement(draft: Draft, number: int) -> None:

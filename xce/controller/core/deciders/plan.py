@@ -16,6 +16,8 @@ from xce.controller.core.deciders.placing.numbers import Numbers
 from xce.controller.core.deciders.placing.recheck import Recheck
 from xce.controller.core.deciders.placing.short_way import Accepted, followed, is_short, numbered
 from xce.controller.core.fold.state import State
+from xce.controller.core.gangs.asking import kind_of
+from xce.controller.core.gangs.joining import World, in_world, join, joins
 from xce.controller.core.life.draft import Draft
 from xce.controller.core.life.leases import keeps_lease, take_lease
 from xce.controller.core.life.starts import let_pass, wave_of_roles
@@ -98,6 +100,7 @@ def _number(draft: Draft, numbers: Numbers, placement: Placement) -> PlannedGrou
     """Give a placement the numbers of what it brings into being."""
     state = draft.state
     spec = state.group_spec(state.groups[placement.group]) if placement.group else None
+    world: World = ()
     members = tuple(_member(state, numbers, member) for member in placement.members)
     lsn = state.lsn + 1
     claims, attachments = [], []
@@ -107,6 +110,9 @@ def _number(draft: Draft, numbers: Numbers, placement: Placement) -> PlannedGrou
         made = _attachment(state, numbers, placed, claim)
         if made is not None:
             attachments.append(made)
+    launches = _launches(state, numbers, members, spec)
+    if joins(state, placement.group):
+        launches, world = in_world(state, state.groups[placement.group], launches)
     return PlannedGroup(
         start=numbers.next("start"),
         group=placement.group,
@@ -115,13 +121,16 @@ def _number(draft: Draft, numbers: Numbers, placement: Placement) -> PlannedGrou
         members=members,
         claims=tuple(claims),
         attachments=tuple(attachments),
-        launches=_launches(state, numbers, members, spec),
+        launches=launches,
         must_end_us=placement.must_end_us,
+        world=world,
     )
 
 
 def _kind(state: State, placement: Placement) -> str:
     first = job_of(state, placement.members[0].job)
+    if joins(state, placement.group):
+        return kind_of(first)
     return "restart" if first.attempt else "birth"
 
 
@@ -137,7 +146,7 @@ def _member(state: State, numbers: Numbers, member: PlacedMember) -> MemberPlan:
         job=member.job,
         attempt=job_of(state, member.job).attempt + 1,
         role=member.role,
-        rank=member.rank,
+        rank=job_of(state, member.job).rank if member.role else member.rank,
         allocation=numbers.next("allocation"),
         shares=tuple(pooled_share(state.config.pools, share) for share in member.shares),
         alternative=member.alternative,
@@ -182,7 +191,8 @@ def _launches(
     state: State, numbers: Numbers, members: tuple[MemberPlan, ...], spec: GroupSpec | None
 ) -> tuple[LaunchPlan, ...]:
     """One launch per host of each member; ranks count processes in the order of the members."""
-    waves = wave_of_roles(spec) if spec is not None else {}
+    among = {member.role for member in members}
+    waves = wave_of_roles(spec, among) if spec is not None else {}
     launches, rank = [], 0
     for member in members:
         own = state.specs[job_of(state, member.job).spec]
@@ -217,8 +227,10 @@ def _begin(draft: Draft, planned: PlannedGroup) -> None:
     launches: dict[int, list[int]] = {}
     for launch in planned.launches:
         launches.setdefault(launch.job, []).append(launch.launch)
-    if planned.group:
+    if planned.group and not joins(draft.state, planned.group):
         draft.fire("group", planned.group, "plan", start=planned.start, not_before_us=0)
+    elif planned.group:
+        join(draft, planned)
     for member in planned.members:
         draft.fire(
             "job",
@@ -229,10 +241,17 @@ def _begin(draft: Draft, planned: PlannedGroup) -> None:
             allocation=member.allocation,
             launches=tuple(launches[member.job]),
             not_before_us=0,
+            **_no_more(draft.state, member.job),
         )
     take_lease(draft, planned.start)
     if _is_short(draft.state, planned):
         let_pass(draft, planned.start, [planned.launches[0].launch])
+
+
+def _no_more(state: State, key: int) -> dict[str, str]:
+    """A member that waited for a start of its own does so no more."""
+    job = state.jobs.get(key)
+    return {"awaits": ""} if job is not None and job.awaits else {}
 
 
 def _is_short(state: State, planned: PlannedGroup) -> bool:

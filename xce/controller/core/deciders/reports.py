@@ -23,12 +23,12 @@ from xce.controller.core.deciders.hosts import (
 from xce.controller.core.fold.state import State
 from xce.controller.core.life.draft import Draft
 from xce.controller.core.life.ends import end_launch, lose_claim
+from xce.controller.core.life.missing import launch_name
 from xce.controller.core.life.starts import (
     count_ready,
     fail_start,
     judge,
     launch_begun,
-    launch_name,
 )
 from xce.controller.core.life.suspending import settle_suspension
 from xce.dispatch import protocol as p

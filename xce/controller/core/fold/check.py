@@ -15,10 +15,13 @@ from xce.controller.core.depending.links import plain
 from xce.controller.core.fold.eligible import Waiter, still_awaits
 from xce.controller.core.fold.indexes import Indexes
 from xce.controller.core.fold.state import State
+from xce.controller.core.gangs.counting import GangCounts
+from xce.controller.core.gangs.standing import live_of_role
 from xce.controller.core.time.reservations import holder_of
+from xce.model.group import Group
 from xce.model.ids import group_text, job_index, job_number, job_text
 from xce.model.job import Job
-from xce.model.start import Start
+from xce.model.start import Claim, Start
 from xce.model.tables import ENDED_GROUP, ENDED_JOB, LIVE_ATTACHMENT, LIVE_LAUNCH, MACHINES
 from xce.model.waiting.array import BLOCK, COUNTED, JOB, NONE, Array
 from xce.resreq.options.dependency import Verdict
@@ -64,6 +67,7 @@ def _problems(state: State) -> Iterator[str]:
     yield from _dependencies(state)
     yield from _arrays(state)
     yield from _groups(state)
+    yield from _members(state)
     yield from _claims(state)
     yield from _standalone(state)
     yield from _reservations(state)
@@ -216,6 +220,44 @@ def _groups(state: State) -> Iterator[str]:
             yield f"group {text} is {group.state}, its members are {sorted(states)}"
         if group.state == "RUNNING" and state.starts[group.start].state == "OPEN":
             yield f"group {text} is RUNNING, its start has not passed"
+        yield from _parts(state, group, members)
+
+
+def _members(state: State) -> Iterator[str]:
+    """Who waits for a start of some members is kept in step."""
+    fresh = GangCounts()
+    for job in state.jobs.values():
+        if job.group:
+            fresh.note(None, job)
+    kept = state.index.gangs
+    if (fresh.waiting, fresh.stopping) != (kept.waiting, kept.stopping):
+        yield "which members wait for a start of their own is not the fold of the jobs"
+
+
+def _parts(state: State, group: Group, members: list[Job]) -> Iterator[str]:
+    """A gang runs out of its own starts alone; who waits for another one is not also there."""
+    text = group_text(group.number)
+    current = group.starts()
+    if group.further and group.state not in ("RUNNING", "RETRACTING", "ENDING", *ENDED_GROUP):
+        yield f"group {text} is {group.state} and has the further starts {group.further}"
+    for number in group.further if group.state not in ENDED_GROUP else ():
+        if state.starts[number].group != group.number:
+            yield f"start {number} is not of group {text}"
+    if group.state != "RUNNING":
+        return
+    for job in members:
+        if job.start and job.start not in current:
+            yield f"job {job_text(job.key)} is of start {job.start}, its group of {current}"
+        if job.awaits == "repair" and job.state not in ("PENDING", "STARTING"):
+            yield f"job {job_text(job.key)} is {job.state} and waits for a repair"
+    waits = any(job.awaits == "repair" for job in members)
+    opened = any(
+        one.kind == "repair" and one.state == "OPEN"
+        for one in map(state.starts.get, current)
+        if one
+    )
+    if bool(group.degraded_us) != (waits or opened):
+        yield f"group {text} is degraded since {group.degraded_us}: {waits}, {opened}"
 
 
 def _claims(state: State) -> Iterator[str]:
@@ -227,7 +269,7 @@ def _claims(state: State) -> Iterator[str]:
         ]
         if claim.state == "RELEASED" and (claim.holdings or attached):
             yield f"claim c{number} is RELEASED, it holds {claim.holdings} and {attached}"
-        if claim.state in ("RELEASING", "RELEASED") and _still_used(state, claim.start, claim.job):
+        if claim.state in ("RELEASING", "RELEASED") and _still_used(state, claim):
             yield f"claim c{number} is {claim.state} while a consumer's launch is live"
 
 
@@ -277,12 +319,14 @@ def _suspended(state: State) -> Iterator[str]:
             yield f"job {job_text(key)} is {job.state} and {job.suspension}"
 
 
-def _still_used(state: State, start: int, job: int) -> bool:
-    found = state.starts.get(start)
+def _still_used(state: State, claim: Claim) -> bool:
+    found = state.starts.get(claim.start)
     if found is None:
         return False
+    if not claim.job:
+        return live_of_role(state, found, claim.role)
     launches = (state.launches[one] for one in found.launches)
-    return any(one.state in LIVE_LAUNCH and job in (0, one.job) for one in launches)
+    return any(one.state in LIVE_LAUNCH and claim.job == one.job for one in launches)
 
 
 def _reservations(state: State) -> Iterator[str]:

@@ -17,6 +17,7 @@ from xce.controller.core.fold.holdings import Trials, add
 from xce.controller.core.fold.interned import Interned
 from xce.controller.core.fold.shape import Shape
 from xce.controller.core.fold.timers import Timers, limit_due_us
+from xce.controller.core.gangs.counting import GangCounts, note_group, note_member
 from xce.controller.core.job_groups.counts import GroupCounts
 from xce.controller.core.queueing.ordering import same_place
 from xce.controller.core.queueing.resuming import Resuming
@@ -47,7 +48,7 @@ class Indexes(Trials, Standing):
     def __init__(self, state: "State") -> None:
         Trials.__init__(self)
         Standing.__init__(self, state)
-        self._state = state
+        self.state = state
         self.unfit: dict[str, None] = {}
         self.shapes: dict[int, Shape] = {}
         self.elements = ElementCounts()
@@ -66,12 +67,13 @@ class Indexes(Trials, Standing):
         self.limited: dict[int, None] = {}
         self.backing_off: dict[tuple[str, int], None] = {}
         self.resuming = Resuming()
+        self.gangs = GangCounts()
         self.timers = Timers()
         self._hooks: dict[str, Callable[[Any, Any, Any], None]] = {
             "job": self._job,
             "array": self._array,
             "job_group": self._may_fit,
-            "group": self._group,
+            "group": partial(note_group, self),
             "start": self._start,
             "launch": self._launch,
             "allocation": self._allocation,
@@ -94,7 +96,7 @@ class Indexes(Trials, Standing):
     @property
     def clean_us(self) -> int:
         """How long what has ended stays in the state."""
-        return self._state.config.clean_period_us
+        return self.state.config.clean_period_us
 
     def timer(self, at_us: int, what: str, key: int) -> None:
         """Look at `key` again at `at_us`."""
@@ -102,6 +104,7 @@ class Indexes(Trials, Standing):
 
     # -- one hook per table --------------------------------------------------------------------
     def _job(self, key: Any, old: Any, new: Any) -> None:
+        note_member(self, old, new)
         self.job_by_spec(key, old, new)
         for one, sign in ((old, -1), (new, 1)):
             if one is not None and one.state == "PENDING":
@@ -115,7 +118,7 @@ class Indexes(Trials, Standing):
         if waits and not (waited and same_place(old, new)):
             self.pending.put(self.ordering.of_job(new), self.class_of(new))
             self.waits += 1
-        self._back_off(("job", key), waits and new.not_before_us > 0)
+        self.back_off(("job", key), waits and new.not_before_us > 0)
         # Also when a held job is let go: its timer may have been lost with an earlier leader.
         if waits and new.not_before_us and not (waited and old.not_before_us == new.not_before_us):
             self.timer(new.not_before_us, "backoff", key)
@@ -125,7 +128,7 @@ class Indexes(Trials, Standing):
         freed, waits_more = self.resuming.note(old, new)
         self.freed, self.waits = self.freed + freed, self.waits + waits_more
         if waits and not (waited and old.pending_us == new.pending_us):
-            self._delays(new.spec, new.pending_us, key)
+            self.delays(new.spec, new.pending_us, key)
         ended = new is not None and new.state in ENDED_JOB and new.group == 0
         if ended and (old is None or old.state != new.state):
             self.timer(new.ended_us + self.clean_us, "retire_job", key)
@@ -140,7 +143,7 @@ class Indexes(Trials, Standing):
             specs[job.spec] = specs.get(job.spec, 0) + 1
             owners[job.owner] = owners.get(job.owner, 0) + 1
             if self.backing_off:
-                self._back_off(("job", job.key), False)
+                self.back_off(("job", job.key), False)
         for spec, count in specs.items():
             add(self.waiting_specs, spec, -count)
         for owner, count in owners.items():
@@ -150,10 +153,10 @@ class Indexes(Trials, Standing):
     def job_by_spec(self, key: int, old: Any, new: Any) -> None:
         """The part of a job's change that only some specs ask for (`effects_of` says which)."""
         self._in_group(old, new)
-        note_job(self.limited, key, new, self._state.specs)
+        note_job(self.limited, key, new, self.state.specs)
         self._watch(key, old, new)
-        due_us = limit_due_us(new, self._state.specs)
-        if due_us and due_us != limit_due_us(old, self._state.specs):
+        due_us = limit_due_us(new, self.state.specs)
+        if due_us and due_us != limit_due_us(old, self.state.specs):
             self.timer(due_us, "limit", key)
 
     def _array(self, key: Any, old: Any, new: Any) -> None:
@@ -173,10 +176,10 @@ class Indexes(Trials, Standing):
         if waits and not stays:
             self.pending.put(self.ordering.of_job(new), self.class_of(new))
         self.elements.note_array(key, new)
-        self._back_off(("array", key), waits and new.not_before_us > 0)
+        self.back_off(("array", key), waits and new.not_before_us > 0)
         if waits and new.not_before_us and not (waited and old.not_before_us == new.not_before_us):
             self.timer(new.not_before_us, "backoff", key)
-        spec = self._state.specs.get(new.spec) if new is not None and old is None else None
+        spec = self.state.specs.get(new.spec) if new is not None and old is None else None
         if spec is not None and spec.terminate_us:
             self.timer(spec.terminate_us, "limit", key)
         if waits and not (stays and new.count(PENDING) <= old.count(PENDING)):
@@ -184,7 +187,7 @@ class Indexes(Trials, Standing):
         if waits and stays and old.limit != new.limit:
             self.waits += 1
         if waits and not (waited and old.pending_us == new.pending_us):
-            self._delays(new.spec, new.pending_us, key)
+            self.delays(new.spec, new.pending_us, key)
         if new is not None and new.ended_us and (old is None or old.ended_us != new.ended_us):
             self.timer(new.ended_us + self.clean_us, "retire_array", key)
         self.count_user(old, new)
@@ -192,7 +195,7 @@ class Indexes(Trials, Standing):
     def _in_group(self, old: Any, new: Any) -> None:
         """A job or an array may be in a job group, and may come to be in another."""
         for one, is_old in ((old, True), (new, False)):
-            spec = self._state.specs.get(one.spec) if one is not None else None
+            spec = self.state.specs.get(one.spec) if one is not None else None
             if spec is None or not spec.job_group:
                 continue
             count = self.job_groups.array if isinstance(one, Array) else self.job_groups.job
@@ -200,8 +203,8 @@ class Indexes(Trials, Standing):
 
     def _watch(self, key: int, old: Any, new: Any) -> None:
         """Jobs whose reservations fall with time, or that keep others out of their units."""
-        spec = self._state.specs.get(new.spec) if new is not None and new.allocation else None
-        watched = spec is not None and (is_watched(spec.need) or alone_at(self._state, new))
+        spec = self.state.specs.get(new.spec) if new is not None and new.allocation else None
+        watched = spec is not None and (is_watched(spec.need) or alone_at(self.state, new))
         if spec is None or not watched:
             if key in self.watched:
                 del self.watched[key]
@@ -211,36 +214,11 @@ class Indexes(Trials, Standing):
             for after_us in fall_times_us(spec.need):
                 self.timer(new.started_us + after_us, "reservation", key)
 
-    def _delays(self, spec: str, since_us: int, key: int) -> None:
+    def delays(self, spec: str, since_us: int, key: int) -> None:
         """Further alternatives of a requirement are tried once their delays are over."""
-        found = self._state.specs.get(spec)
+        found = self.state.specs.get(spec)
         for delay_us in delays_us(found.need) if found is not None else ():
             self.timer(since_us + delay_us, "alternative", key)
-
-    def _group(self, key: Any, old: Any, new: Any) -> None:
-        self.count_user(old, new)
-        self.links.group(key, old, new)
-        waited = old is not None and old.state == "PENDING"
-        waits = new is not None and new.state == "PENDING"
-        self._back_off(("group", key), waits and new.not_before_us > 0)
-        if waited:
-            self.pending.drop(-key)
-        if waits:
-            self.pending.put(self.ordering.of_group(new), f"g{key}")
-            self.waits += 1
-            if new.not_before_us:
-                self.timer(new.not_before_us, "backoff", key)
-            spec = self._state.group_specs.get(new.spec)
-            for role in spec.roles if spec is not None else ():
-                self._delays(role.member_spec, new.pending_us, -key)
-            if spec is not None and spec.placement_timeout_us:
-                self.timer(new.pending_us + spec.placement_timeout_us, "placement", key)
-        if new is None:
-            return
-        if new.window_until_us and (old is None or old.window_until_us != new.window_until_us):
-            self.timer(new.window_until_us, "window", key)
-        if new.state in ENDED_GROUP and (old is None or old.state != new.state):
-            self.timer(new.ended_us + self.clean_us, "retire_group", key)
 
     def _start(self, key: Any, old: Any, new: Any) -> None:
         if old is None:
@@ -258,8 +236,8 @@ class Indexes(Trials, Standing):
             self.timer(new.deadline_us, "start", key)
         moved = old is None or (old.wave, old.wave_opened_us) != (new.wave, new.wave_opened_us)
         if new.state == "PASSED" and moved:
-            group = self._state.groups.get(new.group)
-            spec = self._state.group_specs.get(group.spec) if group else None
+            group = self.state.groups.get(new.group)
+            spec = self.state.group_specs.get(group.spec) if group else None
             if spec is not None:
                 self.timer(new.wave_opened_us + spec.ready_timeout_us, "wave", key)
 
@@ -282,26 +260,26 @@ class Indexes(Trials, Standing):
 
     def _retire_late(self, start: int) -> None:
         """Leftovers of ended work are gone: its time to retire may have passed meanwhile."""
-        found = self._state.starts.get(start)
+        found = self.state.starts.get(start)
         if found is None:
             return
-        group = self._state.groups.get(found.group)
+        group = self.state.groups.get(found.group)
         if group is not None:
             if group.state in ENDED_GROUP:
                 self.timer(group.ended_us + self.clean_us, "retire_group", group.number)
             return
-        for job in (self._state.jobs.get(key) for key in found.members):
+        for job in (self.state.jobs.get(key) for key in found.members):
             if job is not None and job.state in ENDED_JOB:
                 self.timer(job.ended_us + self.clean_us, "retire_job", job.key)
 
     def _retire_late_ref(self, ref: int) -> None:
         """Nobody waits for an ended job or gang any more: its time to retire may have passed."""
-        array = self._state.arrays.get(ref)
+        array = self.state.arrays.get(ref)
         if array is not None:
-            self.timer(self._state.at_us, "retire_array", ref)
+            self.timer(self.state.at_us, "retire_array", ref)
             return
-        job = self._state.jobs.get(ref)
-        group = self._state.groups.get(job.group if job is not None else -ref)
+        job = self.state.jobs.get(ref)
+        group = self.state.groups.get(job.group if job is not None else -ref)
         over = group if group is not None else job
         if over is not None and over.state in ENDED_JOB:
             what = "retire_job" if group is None else "retire_group"
@@ -342,7 +320,8 @@ class Indexes(Trials, Standing):
         if before != after:
             self.once_kept(self._interned.renamed, before, after)
 
-    def _back_off(self, who: tuple[str, int], backs_off: bool) -> None:
+    def back_off(self, who: tuple[str, int], backs_off: bool) -> None:
+        """It waits until its time, or not."""
         if backs_off:
             self.backing_off[who] = None
         else:

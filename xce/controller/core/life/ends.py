@@ -1,34 +1,36 @@
-"""How work ends: launches, then members, then groups; success, failure and their rules.
+"""How work ends: launches, then members; what that means for their gang is judged in `gangs`.
 
-A launch's end gives back its share, then may end its member, then its group. Failures that leave
-others running open a window in which one burst counts as one event; then the first matching rule
-decides. A group ends only when none of its launches is live.
+A launch's end gives back its share, then may end its member, then its group. A group ends only
+when none of its launches is live.
 """
 
 from msgspec import structs
 
-from xce.controller.core.fold.state import State
+from xce.controller.core.gangs.judging import exit_of, note_failure
+from xce.controller.core.gangs.restarting import members_of_broken, settle_restarts
+from xce.controller.core.gangs.settling import settle_group
+from xce.controller.core.gangs.standing import STOPPED, is_further, is_good
 from xce.controller.core.life.again import is_success, runs_again
 from xce.controller.core.life.draft import Draft
+from xce.controller.core.life.missing import launch_name
 from xce.controller.core.life.relations import consumers, is_over
-from xce.controller.core.life.rules import CLAIM_LOST, delay_us, rank_of, spend
+from xce.controller.core.life.rules import CLAIM_LOST
 from xce.controller.core.life.starts import (
     BAD_TASK,
     break_start,
     count_ready,
     fail_start,
     launch_begun,
-    launch_name,
     retry_broken_job,
-    role_ready,
+    retry_broken_members,
 )
 from xce.controller.core.life.suspending import settle_suspension
 from xce.controller.core.queueing.fairness import charge
-from xce.model.group import FailureRule, Group
+from xce.model.group import Group
 from xce.model.ids import claim_text, group_text, host_ref, job_text
 from xce.model.job import Exit, Job
-from xce.model.records import FailureNoted, GroupDecided, GroupEnded, LaunchEnded
-from xce.model.start import Launch
+from xce.model.records import LaunchEnded
+from xce.model.start import Launch, Start
 from xce.model.tables import LIVE_LAUNCH
 
 _EVENTS = {"exited": "exit", "signalled": "exit", "aborted": "abort", "lost": "lose"}
@@ -36,6 +38,8 @@ _LIMITS = ("run_limit", "deadline")
 _REASONS = dict.fromkeys(("host_lost", "reboot", "lease"), "host_lost") | {
     cause: cause for cause in ("oom", *_LIMITS)
 }
+_OF_GANGS = ("group_retract", "group_finish", "start_break", "start_fail", "burst", "restart")
+"""Why the system stops members of gangs: what they then exit with says nothing about them."""
 
 
 def end_launch(draft: Draft, facts: LaunchEnded, host: str) -> None:
@@ -83,7 +87,8 @@ def lose_claim(draft: Draft, claim: int) -> None:
     found = state.claims[claim]
     culprit = f"claim {found.name or found.type} ({claim_text(claim)}) was lost"
     used = consumers(state, claim)
-    starts = [found.start] if found.start else [state.launches[one].start for one in used]
+    own = [found.start] if found.start else []
+    starts = [*own, *(state.launches[one].start for one in used)]
     opened = [one for one in dict.fromkeys(starts) if state.starts[one].state == "OPEN"]
     for start in opened:
         fail_start(draft, start, CLAIM_LOST, (culprit,))
@@ -127,8 +132,8 @@ def _exit_of(facts: LaunchEnded, before: str, stop_reason: str, host: str) -> Ex
         reason = CLAIM_LOST
     elif before == "STOPPING" and stop_reason in _LIMITS and facts.how != "lost":
         reason = stop_reason
-    elif before == "STOPPING" and facts.how != "exited":
-        reason = "stopped"
+    elif before == "STOPPING" and _was_stopped(facts, stop_reason):
+        reason = STOPPED
     elif facts.how == "exited":
         reason = "exit"
     else:
@@ -136,11 +141,12 @@ def _exit_of(facts: LaunchEnded, before: str, stop_reason: str, host: str) -> Ex
     return Exit(how=facts.how, code=facts.code, reason=reason, host=host)
 
 
-def is_good(ended: Exit | None) -> bool:
-    """Whether an end counts as success."""
-    if ended is None or ended.reason == "host_lost":
-        return False
-    return ended.how == "exited" and ended.code == 0
+def _was_stopped(facts: LaunchEnded, stop_reason: str) -> bool:
+    """Whether a launch ended because it was to be gone. A member of a gang may have failed by
+    itself just before its host heard of that: then its host names no cause."""
+    if stop_reason not in _OF_GANGS or facts.how == "lost":
+        return facts.how != "exited"
+    return bool(facts.cause_of_end) and (facts.how != "exited" or facts.code != 0)
 
 
 def _member_progress(draft: Draft, launch: Launch, ended: Exit) -> None:
@@ -179,7 +185,21 @@ def _end_member(draft: Draft, key: int) -> None:
         draft.fire("job", key, "finish", ended_us=draft.now_us, allocation=0)
         if group.state == "RUNNING":
             _finished(draft, group, state.jobs[key])
+    elif group.state == "RUNNING" and is_further(state, state.starts[job.start]):
+        _settle_broken(draft, state.starts[job.start])
     settle_group(draft, job.group)
+
+
+def _settle_broken(draft: Draft, start: Start) -> None:
+    """A start of some members broke: once nothing of it is left they wait again, but for those
+    that had ended well."""
+    state = draft.state
+    if not is_over(state, start.number):
+        return
+    for job in members_of_broken(state, start):
+        if not (job.state == "FINISHED" and is_good(job.exit)):
+            draft.fire("job", job.key, "start_failed")
+    retry_broken_members(draft, start.number)
 
 
 def _end_plain(draft: Draft, job: Job) -> None:
@@ -202,163 +222,12 @@ def _killed(job: Job) -> Exit:
 
 def _finished(draft: Draft, group: Group, job: Job) -> None:
     """A member ended while its group runs."""
-    if is_good(job.exit):
+    if job.awaits:
+        settle_restarts(draft, group.number)
+    elif is_good(job.exit):
         count_ready(draft, job.start, job, "done")
-        return
-    if any_live(draft.state, group.number):
-        if not group.window_until_us:
-            until = draft.now_us + draft.state.config.failure_window_us
-            draft.open(
-                FailureNoted(group=group.number, job=job.key, until_us=until),
-                [group_text(group.number), job_text(job.key)],
-            )
-            draft.patch("group", group.number, window_until_us=until, window_opened_us=draft.now_us)
-    else:
-        classify(draft, group.number)
+    elif exit_of(job).reason != STOPPED:
+        note_failure(draft, group, job)
 
 
-def any_live(state: State, number: int) -> bool:
-    """Whether a launch of the group's present start is live."""
-    group = state.groups[number]
-    return bool(group.start) and not is_over(state, group.start)
-
-
-# -- groups ---------------------------------------------------------------------------------------
-
-
-def settle_group(draft: Draft, number: int) -> None:
-    """Take a group on when nothing of it is live: retracted, ended, or all FINISHED."""
-    state = draft.state
-    group = state.groups[number]
-    if any_live(state, number):
-        return
-    if group.state == "RETRACTING":
-        draft.fire("group", number, "retracted", pending_us=draft.now_us, window_until_us=0)
-        # Only now: its claims are found by way of its start.
-        draft.patch("group", number, start=0)
-    elif group.state == "ENDING":
-        _end_group(draft, number, group.verdict, group.reason)
-    elif group.state == "RUNNING":
-        members = state.starts[group.start].members
-        if all(state.jobs[key].state == "FINISHED" for key in members):
-            if _undecided(state, group):
-                classify(draft, number)
-            else:
-                _end_group(draft, number, "DONE", "")
-
-
-def _end_group(draft: Draft, number: int, verdict: str, reason: str) -> None:
-    draft.open(GroupEnded(group=number, verdict=verdict, reason=reason), [group_text(number)])
-    state = draft.state
-    for key in state.groups[number].members():
-        job = state.jobs[key]
-        if job.state == "FINISHED":
-            good = is_good(job.exit) or (verdict == "DONE" and _stopped(job.exit))
-            draft.fire("job", key, "end_done" if good else "end_exited")
-        elif job.exit is None and job.state in ("PENDING", "STARTING", "RUNNING", "HELD"):
-            draft.patch("job", key, exit=Exit(how="none", reason=reason or "not_started"))
-    event = "end_done" if verdict == "DONE" else "end_exited"
-    draft.fire("group", number, event, ended_us=draft.now_us, verdict=verdict, reason=reason)
-
-
-def _stopped(ended: Exit | None) -> bool:
-    return ended is not None and ended.reason == "stopped"
-
-
-# -- failure rules --------------------------------------------------------------------------------
-
-
-def _undecided(state: State, group: Group) -> list[Job]:
-    """Members whose failure no rule has judged yet, in rank order."""
-    jobs = (state.jobs[key] for key in state.starts[group.start].members)
-    return [
-        job
-        for job in jobs
-        if job.state == "FINISHED" and not is_good(job.exit) and job.exit and not job.exit.by
-    ]
-
-
-def classify(draft: Draft, number: int) -> None:
-    """Judge a burst of failures: infrastructure first, then the first rule that matches."""
-    state = draft.state
-    group = state.groups[number]
-    failed = _undecided(state, group)
-    if group.state != "RUNNING" or not failed:
-        return
-    rules = state.group_spec(group).failure_policy
-    judged = [(rank_of(rules, group.spent, job.role, exit_of(job)), job) for job in failed]
-    (_, index), culprit = min(judged, key=lambda pair: (pair[0], pair[1].ended_us, pair[1].key))
-    text = f"{culprit.role}[{culprit.rank}] {_exit_text(exit_of(culprit))}"
-    _decide(draft, group, index, (text, tuple(job.key for job in failed)))
-    settle_group(draft, number)
-
-
-def _decide(draft: Draft, group: Group, index: int, what: tuple[str, tuple[int, ...]]) -> str:
-    """Write down which rule decides (none: the gang fails) and act on it; gives the action."""
-    rules = draft.state.group_spec(group).failure_policy
-    rule = rules[index] if index < len(rules) else FailureRule()
-    delay = delay_us(rule, group.spent, index)
-    reason, members = what
-    facts = GroupDecided(
-        group=group.number,
-        rule=index if index < len(rules) else -1,
-        action=rule.action,
-        members=members,
-        reason=reason,
-        not_before_us=draft.now_us + delay if delay else 0,
-    )
-    draft.open(facts, [group_text(group.number), *(job_text(key) for key in members)])
-    _act(draft, group.number, facts, spend(group.spent, index, len(rules)))
-    return rule.action
-
-
-def not_ready(draft: Draft, number: int, role: str, text: str) -> None:
-    """A role was not ready in time: a failure of its own kind, for the rules to judge."""
-    state = draft.state
-    group = state.groups[number]
-    rules = state.group_spec(group).failure_policy
-    _, index = rank_of(rules, group.spent, role, Exit(reason="not_ready"))
-    action = _decide(draft, group, index, (f"{role} {text}", ()))
-    if action == "tolerate":
-        role_ready(draft, group.start, role)
-    settle_group(draft, number)
-
-
-def _act(draft: Draft, number: int, facts: GroupDecided, spent: tuple[int, ...]) -> None:
-    common = {"window_until_us": 0, "spent": spent}
-    if facts.action == "restart_group":
-        draft.fire("group", number, "retract", not_before_us=facts.not_before_us, **common)
-    elif facts.action == "tolerate":
-        for key in facts.members:
-            ended = draft.state.jobs[key].exit
-            assert ended is not None
-            told = Exit(how=ended.how, code=ended.code, reason=ended.reason, by="tolerated")
-            draft.patch("job", key, exit=told)
-        draft.patch("group", number, **common)
-    else:
-        draft.fire("group", number, "finish", verdict="EXITED", reason=facts.reason, **common)
-
-
-def exit_of(job: Job) -> Exit:
-    """How a finished member ended."""
-    assert job.exit is not None
-    return job.exit
-
-
-def _exit_text(ended: Exit) -> str:
-    if ended.how == "exited":
-        return f"exited with code {ended.code}"
-    if ended.how == "signalled":
-        return f"was ended by signal {ended.code} ({ended.reason})"
-    return f"{ended.how} ({ended.reason})"
-
-
-__all__ = [
-    "any_live",
-    "classify",
-    "end_launch",
-    "is_good",
-    "lose_claim",
-    "not_ready",
-    "settle_group",
-]
+__all__ = ["end_launch", "lose_claim", "settle_group"]

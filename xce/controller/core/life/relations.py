@@ -9,6 +9,7 @@ from xce.controller.core.claims.using import is_over as right_is_over
 from xce.controller.core.claims.using import live_launches
 from xce.controller.core.fold.shape import shape_of
 from xce.controller.core.fold.state import Key, State
+from xce.controller.core.gangs.standing import live_of_role, starts_of, uses_shared
 from xce.model.tables import LIVE_LAUNCH
 
 Relation = Callable[[State, Key], Iterable[Key]]
@@ -48,26 +49,31 @@ def consumers_live(state: State, key: Key) -> bool:
             state.launches[launch].state in LIVE_LAUNCH
             for launch in launches_of_member(state, start.number, claim.job)
         )
-    if start.ended < len(start.launches):
+    if start.ended < len(start.launches) and live_of_role(state, start, claim.role):
         return True
     group = state.groups.get(claim.group)
-    if group is None or group.start != start.number or start.state == "FAILED":
+    if group is None or start.number not in group.starts():
         return False
-    return group.state in ("STARTING", "RUNNING")
+    if uses_shared(state, group, claim.role):
+        return True
+    return start.state != "FAILED" and group.state in ("STARTING", "RUNNING")
 
 
 def consumers(state: State, claim: int) -> list[int]:
-    """Launches that may use the claim, in order: of its start, or of those who use one that stands
-    alone."""
+    """Launches that may use the claim, in order: of its start and of later ones of its gang, or of
+    those who use one that stands alone."""
     found = state.claims[claim]
     if found.stands_alone:
         return live_launches(state, claim)
     start = state.starts[found.start]
     if found.job:
         return list(launches_of_member(state, start.number, found.job))
+    group = state.groups.get(found.group)
+    starts = [start, *(starts_of(state, group) if group is not None else ())]
     return [
         launch
-        for launch in start.launches
+        for number in dict.fromkeys(one.number for one in starts if one.number >= start.number)
+        for launch in state.starts[number].launches
         if found.role in ("", state.jobs[state.launches[launch].job].role)
     ]
 
@@ -102,8 +108,8 @@ def _group_of_start(state: State, key: Key) -> tuple[int, ...]:
 
 
 def _claims_of_group(state: State, key: Key) -> list[int]:
-    start = state.starts.get(state.groups[key].start)  # type: ignore[index]
-    return [claim for claim in start.claims if claim in state.claims] if start else []
+    starts = starts_of(state, state.groups[key])  # type: ignore[index]
+    return [claim for start in starts for claim in start.claims if claim in state.claims]
 
 
 def _instances_of_attachment(state: State, key: Key) -> list[str]:

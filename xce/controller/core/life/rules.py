@@ -12,6 +12,10 @@ from xce.model.group import FailureRule
 from xce.model.job import Exit
 
 CLAIM_LOST = "claim_lost"
+TOLERATE, RESTART_MEMBER, RESTART_ROLE = "tolerate", "restart_member", "restart_role"
+WHOLE = ("", "fail_group", "restart_group", "requeue")
+"""Actions about the whole gang; "" is what no rule matches."""
+_SOME = (RESTART_MEMBER, RESTART_ROLE)
 _INFRASTRUCTURE = ("host_lost", CLAIM_LOST)
 _SIGNALS = [
     "HUP",
@@ -53,11 +57,36 @@ def rank_of(
     rules: Sequence[FailureRule], spent: Sequence[int], role: str, ended: Exit
 ) -> tuple[int, int]:
     """(0 for causes of the infrastructure else 1, index of the rule): the lowest decides."""
-    infrastructure = 0 if ended.reason in _INFRASTRUCTURE else 1
+    infrastructure = 0 if is_infrastructure(ended) else 1
     for index, rule in enumerate(rules):
         if _matches(rule, role, ended) and _has_budget(rule, spent, index):
             return infrastructure, index
     return infrastructure, len(rules)
+
+
+def is_infrastructure(ended: Exit) -> bool:
+    """Whether the cause lies below the job."""
+    return ended.reason in _INFRASTRUCTURE
+
+
+def doomed(
+    rules: Sequence[FailureRule], spent: Sequence[int], role: str, ended: Exit, repairs: bool
+) -> tuple[str, ...]:
+    """Roles of which no rule could keep a member after this failure, whatever else comes with it:
+    ("",) is all. A failure below the job that comes with it may yet be the cause, and the rule for
+    that may restart some members only."""
+    infrastructure, index = rank_of(rules, spent, role, ended)
+    action = rules[index].action if index < len(rules) else ""
+    if infrastructure:
+        for at, rule in enumerate(rules):
+            could = not rule.reasons or any(one in _INFRASTRUCTURE for one in rule.reasons)
+            if could and rule.action in _SOME and _has_budget(rule, spent, at):
+                return ()
+    elif repairs and not action:
+        return ()
+    if action in WHOLE:
+        return ("",)
+    return (role,) if action == RESTART_ROLE else ()
 
 
 def spend(spent: Sequence[int], index: int, rules: int) -> tuple[int, ...]:

@@ -5,15 +5,17 @@ never run (again), and its members wait for another start while `start_retries` 
 stay with the failed start until their hosts confirm; nobody else waits for them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping
 
 from xce.controller.core.fold.shape import shape_of
 from xce.controller.core.fold.state import State
+from xce.controller.core.gangs.restarting import leave_start, repaired, retry_members
+from xce.controller.core.gangs.standing import REPAIR, is_further
 from xce.controller.core.life.draft import Draft
-from xce.controller.core.life.leases import keeps_lease
+from xce.controller.core.life.missing import missing_of
 from xce.dispatch import barrier
 from xce.model.group import GroupSpec, RoleSpec
-from xce.model.ids import claim_text, group_text, job_text
+from xce.model.ids import group_text, job_text
 from xce.model.job import Exit, Job
 from xce.model.records import BarrierPassed, GroupEnded, RoleReady, StartFailed, WaveOpened
 from xce.model.start import Launch, Start
@@ -27,52 +29,6 @@ NOTHING, ONE, ALL = "nothing", "one", "all"
 def names_of(state: State, start: Start) -> list[str]:
     """How records name a start: its gang, else its plain job."""
     return [group_text(start.group)] if start.group else [job_text(key) for key in start.members]
-
-
-def host_names(state: State, start: Start) -> list[str]:
-    """Hosts of a start, each once, sorted."""
-    launches = {state.launches[number].host for number in start.launches}
-    attachments = {state.attachments[number].host for number in start.attachments}
-    return sorted(launches | attachments)
-
-
-def has_suspect(state: State, start: Start) -> bool:
-    """Whether a host of the start is silent and not yet given up."""
-    return any(state.hosts[name].liveness == "SUSPECT" for name in host_names(state, start))
-
-
-def launch_name(state: State, launch: Launch) -> str:
-    """A launch for people: `worker[3]` of a gang, `job 12` else."""
-    job = state.jobs[launch.job]
-    return f"{job.role}[{job.rank}]" if job.group else f"job {job_text(job.key)}"
-
-
-def missing_of(state: State, start: Start) -> tuple[str, ...]:
-    """What keeps the start from passing, named."""
-    launches = (state.launches[number] for number in start.launches)
-    attachments = (state.attachments[number] for number in start.attachments)
-    hosts = (state.hosts[name] for name in host_names(state, start))
-    return barrier.missing(
-        [barrier.LaunchSeen(launch_name(state, one), one.state, one.host) for one in launches],
-        [
-            barrier.AttachmentSeen(
-                f"claim {state.claims[one.claim].name} ({claim_text(one.claim)})",
-                one.state,
-                one.host,
-                one.message,
-            )
-            for one in attachments
-        ],
-        [
-            barrier.HostSeen(
-                one.name,
-                one.liveness,
-                one.reconciled_epoch == state.epoch,
-                keeps_lease(state, start, one),
-            )
-            for one in hosts
-        ],
-    )
 
 
 def judge(draft: Draft, number: int) -> None:
@@ -98,17 +54,22 @@ def let_pass(draft: Draft, number: int, first: Iterable[int]) -> None:
         draft.patch("group", group, started_us=draft.now_us)
     for launch in first:
         draft.patch("launch", launch, go=True)
+    if draft.state.starts[number].kind == REPAIR:
+        repaired(draft, group)
 
 
 # -- waves ----------------------------------------------------------------------------------------
 
 
-def wave_of_roles(spec: GroupSpec) -> dict[str, int]:
-    """The wave of each role: one more than the latest of the roles that it depends on."""
+def wave_of_roles(spec: GroupSpec, among: Container[str] | None = None) -> dict[str, int]:
+    """The wave of each role: one more than the latest of the roles that it depends on. In a start
+    of some roles (`among`) the others are not waited for."""
     waves: dict[str, int] = {}
-    for _ in spec.roles:
-        for role in spec.roles:
-            needed = [waves.get(name, 0) for name in role.depends_on]
+    roles = [role for role in spec.roles if among is None or role.name in among]
+    names = {role.name for role in roles}
+    for _ in roles:
+        for role in roles:
+            needed = [waves.get(name, 0) for name in role.depends_on if name in names]
             waves[role.name] = 1 + max(needed) if needed else 0
     return waves
 
@@ -126,6 +87,12 @@ def role_ready(draft: Draft, number: int, role: str) -> None:
     draft.open(RoleReady(start=number, role=role), names_of(draft.state, start))
     draft.patch("start", number, ready_roles=(*start.ready_roles, role))
     _open_waves(draft, number)
+    group = draft.state.groups[start.group]
+    own = draft.state.group_spec(group).role(role)
+    for other in group.starts():
+        # Members of it were started again before it had become ready.
+        if other != number and is_further(draft.state, start) and _is_met(draft.state, other, own):
+            role_ready(draft, other, role)
 
 
 def launch_begun(draft: Draft, launch: Launch) -> None:
@@ -134,8 +101,11 @@ def launch_begun(draft: Draft, launch: Launch) -> None:
     state = draft.state
     start = state.starts[launch.start]
     job = state.jobs[launch.job]
-    what, key = ("group", job.group) if job.group else ("job", job.key)
-    if state.tables[what][key].start_failures:
+    of_gang = bool(job.group) and not is_further(state, start)
+    what, key = ("group", job.group) if of_gang else ("job", job.key)
+    if what == "job" and job.group and job.start_failures:
+        draft.patch("job", job.key, start_failures=0, last_failure="")
+    elif state.tables[what][key].start_failures:
         draft.patch("start", start.number, begun=start.begun + 1)
         if start.begun + 1 == len(start.launches):
             draft.patch(what, key, start_failures=0, last_failure="")
@@ -156,13 +126,33 @@ def count_ready(draft: Draft, number: int, job: Job, kind: str) -> None:
     tally = list(start.role_tally or [0] * len(shape.roles))
     tally[shape.roles[job.role]] += 1
     draft.patch("start", number, role_tally=tuple(tally))
-    needed = {
+    if _is_met(state, number, role):
+        role_ready(draft, number, job.role)
+
+
+def _is_met(state: State, number: int, role: RoleSpec) -> bool:
+    """Whether all of a role's launches (or members) in a start met its readiness; those members
+    that were started again since did so there."""
+    start, shape = state.starts[number], shape_of(state, number)
+    if role.name not in shape.roles:
+        return False
+    counted: Mapping[str, Mapping[str, int]] = {
         "started": shape.launches_of_role,
         "port": shape.working_of_role,
         "done": shape.members,
-    }[kind][job.role]
-    if tally[shape.roles[job.role]] == needed:
-        role_ready(draft, number, job.role)
+    }
+    tally = start.role_tally[shape.roles[role.name]] if start.role_tally else 0
+    for key in start.members:
+        job = state.jobs[key]
+        if job.role != role.name or job.start == number:
+            continue
+        again = state.starts.get(job.start)
+        if again is None or role.name not in again.ready_roles:
+            return False
+        own = [state.launches[one] for one in shape.launches_of_job[key]]
+        units = {"started": len(own), "port": sum(one.processes > 0 for one in own), "done": 1}
+        tally += units[role.ready.kind]
+    return tally >= counted[role.ready.kind][role.name]
 
 
 def _open_waves(draft: Draft, number: int) -> None:
@@ -174,7 +164,11 @@ def _open_waves(draft: Draft, number: int) -> None:
     while start.wave + 1 < start.waves and group.state == "RUNNING":
         wave = start.wave + 1
         launches = shape_of(draft.state, number).launches_of_wave[wave]
-        needed = _needed(draft.state, spec, launches)
+        needed = [
+            name
+            for name in _needed(draft.state, spec, launches)
+            if name in shape_of(draft.state, number).roles
+        ]
         if not set(needed) <= set(start.ready_roles):
             return
         draft.open(
@@ -223,7 +217,10 @@ def fail_start(
     draft.fire("start", number, "fail", reason=reason)
     text = _failure_text(reason, missing)
     cost = ALL if reason == BAD_TASK else ONE if spend else NOTHING
-    if start.group:
+    if is_further(draft.state, start):
+        leave_start(draft, start)
+        _retry_further(draft, start, text, cost)
+    elif start.group:
         _retry_group(draft, start.group, text, cost)
     else:
         for key in start.members:
@@ -246,6 +243,10 @@ def break_start(
             draft.patch("job", key, last_failure=text)
         return
     group = draft.state.groups[start.group]
+    if is_further(draft.state, start):
+        for key in start.members:
+            draft.patch("job", key, last_failure=text)
+        return
     if group.state != "RUNNING":
         return
     failures = group.start_failures + 1
@@ -256,6 +257,26 @@ def break_start(
     else:
         until = draft.now_us + policy.delay_us(failures)
         draft.fire("group", group.number, "retract", not_before_us=until, **fields)
+
+
+def _retry_further(draft: Draft, start: Start, text: str, cost: str) -> None:
+    """Members of a start of some of a gang wait again; without retries left the gang fails, or
+    what it says of lost ranks follows."""
+    if draft.state.groups[start.group].state != "RUNNING":
+        return
+    ones = 0 if cost == NOTHING else 1
+    over = retry_members(draft, start, text, ones, for_good=cost == ALL)
+    if over:
+        reason = f"{START_FAILED} ({start.kind}): {over}"
+        draft.fire("group", start.group, "finish", verdict="EXITED", reason=reason)
+
+
+def retry_broken_members(draft: Draft, number: int) -> None:
+    """Members of a further start that broke, all its launches gone, wait again."""
+    start = draft.state.starts[number]
+    leave_start(draft, start)
+    text = draft.state.jobs[start.members[0]].last_failure
+    _retry_further(draft, start, text, ALL if start.reason == BAD_TASK else ONE)
 
 
 def retry_broken_job(draft: Draft, key: int) -> None:

@@ -8,6 +8,7 @@ contract.md "In the process", LSF 10.1 "Environment variables set for job execut
 from xce.controller.core.claims.using import uses_of
 from xce.controller.core.fold.shape import shape_of
 from xce.controller.core.fold.state import State
+from xce.controller.core.gangs.standing import shared_claims
 from xce.controller.core.orders.hostfiles import affinity_lines, listed, rank_lines
 from xce.model.host import Instance
 from xce.model.ids import group_text, job_index, job_number, job_text
@@ -49,18 +50,19 @@ def _captured(state: State, spec: Spec) -> dict[str, str]:
 
 def _xce(state: State, launch: Launch, job: Job) -> dict[str, str]:
     shape = shape_of(state, launch.start)
+    world = dict(state.starts[launch.start].world)
     env = {
         "XCE_JOB": job_text(job.key),
         "XCE_ATTEMPT": str(job.attempt),
         "XCE_HOST": launch.host,
-        "XCE_WORLD_SIZE": str(shape.processes),
+        "XCE_WORLD_SIZE": str(world.get("", shape.processes)),
         "XCE_MEMBER_COUNT": "1",
         "XCE_MEMBER_RANK": str(job.rank),
     }
     if job.group:
         env["XCE_GROUP"] = group_text(job.group)
         env["XCE_MEMBER_ROLE"] = job.role
-        env["XCE_MEMBER_COUNT"] = str(shape.members[job.role])
+        env["XCE_MEMBER_COUNT"] = str(world.get(job.role, shape.members[job.role]))
     return env
 
 
@@ -153,12 +155,17 @@ def go_environment(state: State, launch: Launch) -> dict[str, str]:
 
 
 def claims_seen_by(state: State, launch: Launch, job: Job) -> list[tuple[str, Claim]]:
-    """Claims that the launch's processes may use, by their names for them: of its start in the
-    order they were made, then those that stand alone."""
+    """Claims that the launch's processes may use, by their names for them: of its start (of its
+    gang, in a start of some members) in the order they were made, then those that stand alone."""
+    start = state.starts[launch.start]
     shape = shape_of(state, launch.start)
-    numbers = sorted((*shape.shared, *shape.claims_of_job.get(job.key, ())))
-    claims = (state.claims[number] for number in numbers)
-    own = [(one.name, one) for one in claims if one.scope != "role" or one.role == job.role]
+    claims = {number: state.claims[number] for number in shape.claims_of_job.get(job.key, ())}
+    if start.world and job.group:
+        claims |= {one.number: one for one in shared_claims(state, state.groups[job.group])}
+    else:
+        claims |= {number: state.claims[number] for number in shape.shared}
+    found = (claims[number] for number in sorted(claims))
+    own = [(one.name, one) for one in found if one.scope != "role" or one.role == job.role]
     used = ((name, state.claims.get(number)) for name, number in uses_of(state, job))
     return [*own, *((name, claim) for name, claim in used if claim is not None)]
 

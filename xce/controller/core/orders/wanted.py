@@ -7,7 +7,11 @@ until its claim is released. Records only say which entities to look at; recover
 
 from xce.controller.core.fold.state import State
 from xce.controller.core.life.again import setting
-from xce.controller.core.orders.environment import go_environment, launch_environment
+from xce.controller.core.orders.environment import (
+    claims_seen_by,
+    go_environment,
+    launch_environment,
+)
 from xce.controller.core.orders.hostfiles import host_files
 from xce.dispatch.protocol import GONE, PREPARED, READY, RUNNING, AttachmentOrder, LaunchOrder, Task
 from xce.model.ids import group_text, job_index, job_number, job_text
@@ -177,8 +181,7 @@ def _ready_port(state: State, launch: Launch, job: Job) -> int:
     ready = state.group_spec(state.groups[job.group]).role(job.role).ready
     if ready.kind != "port":
         return 0
-    for number in state.starts[launch.start].claims:
-        claim = state.claims[number]
+    for _, claim in claims_seen_by(state, launch, job):
         if claim.name == ready.port and claim.job in (0, job.key):
             return next((_port(holding.instance) for holding in claim.holdings), 0)
     return 0

@@ -80,6 +80,11 @@ class Waiting:
         ]
         return sum(bisect_left(row, place.key) for row in rows), sum(map(len, rows))
 
+    def discard(self, number: int) -> None:
+        """It waits no more, if it did."""
+        if number in self._known:
+            self.drop(number)
+
     def __len__(self) -> int:
         return len(self._known)
 

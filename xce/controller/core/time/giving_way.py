@@ -10,8 +10,8 @@ rule judges it and no budget is spent.
 from collections.abc import Iterator, Mapping, Sequence
 
 from xce.controller.core.fold.state import State
+from xce.controller.core.gangs.settling import settle_group
 from xce.controller.core.life.draft import Draft
-from xce.controller.core.life.ends import settle_group
 from xce.controller.core.life.suspending import suspend
 from xce.controller.core.resources.lending import held, released
 from xce.controller.core.resources.pools import pooled_share

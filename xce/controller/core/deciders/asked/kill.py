@@ -5,8 +5,8 @@ from typing import Any
 from xce.controller.core import commands as c
 from xce.controller.core.deciders.asked.arrays import fail_open, kill_elements, kill_jobs
 from xce.controller.core.deciders.asked.authority import not_yours
+from xce.controller.core.gangs.settling import settle_group
 from xce.controller.core.life.draft import Draft
-from xce.controller.core.life.ends import settle_group
 from xce.model.ids import group_text, job_number, job_text
 from xce.model.job import Exit
 from xce.model.records import (

@@ -14,6 +14,7 @@ from xce.controller.core.claims.using import uses_of, why_not
 from xce.controller.core.commands import CommitPlan
 from xce.controller.core.fold.eligible import is_eligible
 from xce.controller.core.fold.state import State
+from xce.controller.core.gangs.asking import due_members
 from xce.controller.core.job_groups import limits as job_groups
 from xce.controller.core.queueing.limits import Bucket
 from xce.controller.core.resources.lending import lent
@@ -154,6 +155,10 @@ class Recheck:
 
     def _gang_waits(self, placement: Placement) -> bool:
         state, group = self._state, self._state.groups.get(placement.group)
+        if group is not None and group.state == "RUNNING":
+            due = {job.key for job in due_members(state, group, self._now_us)}
+            placed = {member.job for member in placement.members}
+            return placed <= due and self._dispatches(group.queue)
         if group is None or group.state != "PENDING" or group.not_before_us > self._now_us:
             return False
         if not self._dispatches(group.queue):

@@ -34,6 +34,7 @@ def _start(state: State, record: r.Record, planned: r.PlannedGroup) -> None:
         deadline_us=planned.deadline_us,
         waves=1 + max((launch.wave for launch in planned.launches), default=0),
         must_end_us=planned.must_end_us,
+        world=planned.world,
     )
     count_up(state, "start", planned.start)
     state.put("start", planned.start, start)
