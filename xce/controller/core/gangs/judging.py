@@ -84,11 +84,15 @@ def undecided(state: State, group: Group) -> list[Job]:
 
 def classify(draft: Draft, number: int) -> None:
     """Judge a burst of failures; see above for the order."""
+    before = -1
     while True:
         group = draft.state.groups[number]
         failed = undecided(draft.state, group)
         if group.state != "RUNNING" or not failed:
             return
+        if len(failed) == before:
+            raise AssertionError(f"failures of group {number} were judged and are still there")
+        before = len(failed)
         rules = draft.state.group_spec(group).failure_policy
         judged = [(rank_of(rules, group.spent, job.role, exit_of(job)), job) for job in failed]
         rank, culprit = min(judged, key=lambda pair: (pair[0], pair[1].ended_us, pair[1].key))

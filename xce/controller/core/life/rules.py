@@ -15,7 +15,6 @@ CLAIM_LOST = "claim_lost"
 TOLERATE, RESTART_MEMBER, RESTART_ROLE = "tolerate", "restart_member", "restart_role"
 WHOLE = ("", "fail_group", "restart_group", "requeue")
 """Actions about the whole gang; "" is what no rule matches."""
-_SOME = (RESTART_MEMBER, RESTART_ROLE)
 _INFRASTRUCTURE = ("host_lost", CLAIM_LOST)
 _SIGNALS = [
     "HUP",
@@ -77,16 +76,18 @@ def doomed(
     that may restart some members only."""
     infrastructure, index = rank_of(rules, spent, role, ended)
     action = rules[index].action if index < len(rules) else ""
-    if infrastructure:
-        for at, rule in enumerate(rules):
-            could = not rule.reasons or any(one in _INFRASTRUCTURE for one in rule.reasons)
-            if could and rule.action in _SOME and _has_budget(rule, spent, at):
-                return ()
-    elif repairs and not action:
+    if repairs and not infrastructure and not action:
         return ()
-    if action in WHOLE:
-        return ("",)
-    return (role,) if action == RESTART_ROLE else ()
+    below = {
+        rule.action
+        for at, rule in enumerate(rules)
+        if infrastructure
+        and (not rule.reasons or any(one in _INFRASTRUCTURE for one in rule.reasons))
+        and _has_budget(rule, spent, at)
+    }
+    if RESTART_MEMBER in below or action not in (*WHOLE, RESTART_ROLE):
+        return ()
+    return (role,) if RESTART_ROLE in (action, *below) else ("",)
 
 
 def spend(spent: Sequence[int], index: int, rules: int) -> tuple[int, ...]:
