@@ -19,6 +19,7 @@ from xcecli.commands.cluster import applications, hosts, instances
 from xcecli.commands.groups import group
 from xcecli.commands.job_groups import jobgroup
 from xcecli.commands.jobs import explain, history, job, logs, resume, suspend, wait
+from xcecli.commands.looking.whatif import what_if
 from xcecli.commands.reservations import reservations
 from xcecli.commands.resources import resources
 from xcecli.commands.shape import CONTEXT, Family, epilog
@@ -126,6 +127,7 @@ for _command in (
     wait,
     logs,
     explain,
+    what_if,
     history,
     group,
     jobgroup,

@@ -24,6 +24,7 @@ from xce.controller.core.decide import decide
 from xce.controller.core.fold.apply import apply
 from xce.controller.core.fold.state import State
 from xce.controller.core.time.estimate import Estimate
+from xce.controller.core.whatif import Change, what_if
 from xce.dispatch.protocol import PROTOCOL, Orders, Poll
 from xce.model.actor import CONTROLLER, HOST, Actor
 from xce.model.config import ApplicationConfig, Config, QueueConfig
@@ -160,7 +161,9 @@ class MemoryEngine:
     async def finished(self, entity: str) -> Mapping[str, Any] | None:
         return self.retired.get(entity)
 
-    async def dry_run(self, command: SubmitGroup) -> Mapping[str, Any] | Rejection:
+    async def dry_run(self, command: SubmitGroup | Change) -> Mapping[str, Any] | Rejection:
+        if not isinstance(command, SubmitGroup):
+            return what_if(self.state, command, self.now_us)
         why = reason(Code.NO_HOSTS)
         return {"fits": False, "never": False, "members": [], "reason": why.text()}
 

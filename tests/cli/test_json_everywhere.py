@@ -33,6 +33,7 @@ LINES = {
     "wait": ["2"],
     "logs": ["2"],
     "explain": ["1"],
+    "what-if": ["true"],
     "history": ["1"],
     "hosts": [],
     "queues": [],

@@ -25,6 +25,10 @@ PLACING: dict[str, tuple[Any, str]] = {
         lambda: swapped(view, "exclusive_use", lambda state: ()),
         "exclusive_hosts.nobody_comes_to_a_host_that_is_somebodys_alone",
     ),
+    "a dry run knows no limits": (
+        lambda: swapped(view, "_bounded", lambda bounds, asks: asks),
+        "limits.a_dry_run_keeps_within_limits",
+    ),
     "a shut run window stops nothing": (
         lambda: swapped(run_windows, "outside", lambda state, queue: iter(())),
         "run_windows.a_gang_is_stopped_whole",

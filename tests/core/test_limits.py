@@ -297,3 +297,13 @@ def _assert_within(world: World, limits: tuple[LimitConfig, ...]) -> None:
     assert all(count <= allowed["own"] for count in jobs.values())
     assert red <= allowed["red"]
     assert all(count <= allowed["host"] for name, count in hosts.items() if name != "n3")
+
+
+def test_a_dry_run_keeps_within_limits() -> None:
+    world = limited(limit(slots=5))
+    world.submit(job(4))
+    running(world)
+    told = world.sessions.dry_run(gang(role("a", 2)), world.now_us)
+    assert not isinstance(told, c.Rejection)
+    assert not told["fits"]
+    assert told["reason"] == "limit few is reached: 4 of 5 slots in use, needs 2"

@@ -34,6 +34,7 @@ from xce.api.routes.jobs import JobRoutes
 from xce.api.routes.operators import OperatorRoutes, ReservationRoutes
 from xce.api.routes.resources import ResourceRoutes
 from xce.api.sharing.routes import SharingRoutes
+from xce.api.supposing.routes import WhatIfRoutes
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -49,6 +50,7 @@ def make_app(engine: Engine, doors: Doors) -> ASGIApp:
     for router in (
         jobs.router(),
         ChangeRoutes(engine).router(),
+        WhatIfRoutes(engine).router(),
         ArrayRoutes(engine).router(),
         GroupRoutes(engine).router(),
         ConditionRoutes(engine).router(),

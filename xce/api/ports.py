@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from xce.controller.core.commands import Command, Rejection, SubmitGroup
 from xce.controller.core.fold.indexes import Indexes
 from xce.controller.core.time.estimate import Estimate
+from xce.controller.core.whatif import Change
 from xce.dispatch.protocol import Orders, Poll
 from xce.model.config import Config
 from xce.model.group import Group, GroupSpec
@@ -173,7 +174,7 @@ class Engine(Protocol):
     async def finished(self, entity: str) -> Mapping[str, Any] | None:
         """Work that left the state, None when there was none of that name."""
 
-    async def dry_run(self, command: SubmitGroup) -> Mapping[str, Any] | Rejection:
+    async def dry_run(self, command: SubmitGroup | Change) -> Mapping[str, Any] | Rejection:
         """What a session would do with the gang now, nothing else waiting: {"fits", "never",
         "members": [{"role", "rank", "hosts": [{"host", "tasks", "instances"}]}], "reason": a
         sentence}; nothing is kept."""

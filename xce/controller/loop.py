@@ -23,6 +23,7 @@ from xce.controller.core.commands import (
     TakeReport,
 )
 from xce.controller.core.fold.state import State
+from xce.controller.core.whatif import Change
 from xce.controller.cuts import Cutter, noted
 from xce.controller.hosts import Hosts
 from xce.controller.observing import Observing, turned
@@ -199,8 +200,8 @@ class Controller:
         """Why a job or a group waits, as the last session saw it."""
         return self.sessions.reason_for(entity)
 
-    async def dry_run(self, command: SubmitGroup) -> Mapping[str, Any] | Rejection:
-        """What a session would do with the gang now; nothing is kept."""
+    async def dry_run(self, command: SubmitGroup | Change) -> Mapping[str, Any] | Rejection:
+        """What would happen with this; nothing is kept."""
         await self.settled()
         return self.sessions.dry_run(command, self.clock.now_us())
 

@@ -29,6 +29,7 @@ from xce.controller.core.never import NeverFits
 from xce.controller.core.time.estimate import Estimate, estimate
 from xce.controller.core.time.policies import sees_all
 from xce.controller.core.view import Viewer
+from xce.controller.core.whatif import Change, what_if
 from xce.controller.step import Step
 from xce.model.actor import CONTROLLER
 from xce.model.ids import group_text, job_number, parse_claim, parse_group, parse_job
@@ -248,7 +249,13 @@ class Sessions:
         """Whether what a job waits for is its begin time, and no pause after a failed start."""
         return self._state.specs[job.spec].begin_us == job.not_before_us
 
-    def dry_run(self, command: SubmitGroup, now_us: int) -> Mapping[str, Any] | Rejection:
+    def dry_run(self, command: SubmitGroup | Change, now_us: int) -> Mapping[str, Any] | Rejection:
+        """What would happen with this; nothing is kept."""
+        if isinstance(command, SubmitGroup):
+            return self._gang(command, now_us)
+        return what_if(self._state, command, now_us)
+
+    def _gang(self, command: SubmitGroup, now_us: int) -> Mapping[str, Any] | Rejection:
         """What a session would do with the gang if it were all that waits."""
         outcome = decide(self._state, command, now_us)
         if isinstance(outcome, Rejection):
@@ -261,12 +268,12 @@ class Sessions:
                 apply(state, record)
             number = parse_group(str(outcome.body["group"])) or 0
             ask = self._viewer.ask(number, 0, f"g{number}", now_us)
-            snapshot = self._viewer.snapshot(now_us, {}, limit=0)
-        assert ask is not None
+            assert ask is not None, "a gang that was just submitted waits"
+            snapshot = self._viewer.snapshot(now_us, {}, 0, (ask,))
         for name in outcome.blobs:
             if name not in state.index.users:
                 state.forget(name)
-        run = SessionRun(structs.replace(snapshot, pending=(ask,), resumes=()))
+        run = SessionRun(structs.replace(snapshot, resumes=()))
         while not run.advance(STEPS_PER_TURN):
             pass
         return shown(run.plan)

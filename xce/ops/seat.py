@@ -14,6 +14,7 @@ from xce.api.problem import Problem
 from xce.controller.asking import Overloaded, Stopped
 from xce.controller.core.commands import Command, Rejection, SubmitGroup
 from xce.controller.core.time.estimate import Estimate
+from xce.controller.core.whatif import Change
 from xce.controller.loop import Controller
 from xce.dispatch.protocol import Orders, Poll
 from xce.model.records import Record
@@ -130,8 +131,8 @@ class Seat:
         """Work that left the state, None when there was none of that name."""
         return await self._here().finished(entity)
 
-    async def dry_run(self, command: SubmitGroup) -> Mapping[str, Any] | Rejection:
-        """What a session would do with the gang now; nothing is kept."""
+    async def dry_run(self, command: SubmitGroup | Change) -> Mapping[str, Any] | Rejection:
+        """What would happen with this; nothing is kept."""
         return await self._here().dry_run(command)
 
     def reasons_for(self, entity: str) -> PendReason | None:

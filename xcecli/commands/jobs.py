@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import click
 
 from xcecli import say
-from xcecli.commands.conditions import await_condition
+from xcecli.commands.looking.conditions import await_condition
 from xcecli.commands.shape import command, fetch
 from xcecli.doing import (
     ask_each,

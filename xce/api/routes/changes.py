@@ -83,10 +83,7 @@ class ChangeRoutes:
     async def modify(self, job: str, request: Request) -> Response:
         """Change what a job asked for; null puts a field back to its default."""
         body = await request.body()
-        given = msgspec.structs.asdict(decoded(_MODIFY, body or b"{}"))
-        changes = {name: value for name, value in given.items() if value is not UNSET}
-        if not changes:
-            raise Problem("invalid", "nothing is to be changed: name the fields that are")
+        changes = read_changes(body)
         limit = slot_limit(changes)
         if limit is None:
             command: ModifyJob | LimitArray = modification(request, key_of(job), changes, body)
@@ -142,6 +139,15 @@ class ChangeRoutes:
         )  # fmt: skip
         told = await asked(self._engine, command)
         return answer({**told.body, "lsn": told.lsn}, 202)
+
+
+def read_changes(body: bytes) -> dict[str, Any]:
+    """The fields that a change names; a Problem where it names none."""
+    given = msgspec.structs.asdict(decoded(_MODIFY, body or b"{}"))
+    changes = {name: value for name, value in given.items() if value is not UNSET}
+    if not changes:
+        raise Problem("invalid", "nothing is to be changed: name the fields that are")
+    return changes
 
 
 def slot_limit(changes: dict[str, Any]) -> int | None:

@@ -110,9 +110,10 @@ class Viewer:
         return structs.replace(entry, facts=facts)
 
     def snapshot(
-        self, now_us: int, known: Mapping[str, PendReason] | None = None, limit: int = ASKS_MAX
-    ) -> Snapshot:
-        """What the next session works on: at most `limit` asks, first in order first."""
+        self, now_us: int, known: Mapping[str, PendReason] | None = None, limit: int = ASKS_MAX,
+        more: Sequence[Ask] = (),
+    ) -> Snapshot:  # fmt: skip
+        """What the next session works on: at most `limit` asks in order, and `more` behind them."""
         state = self._state
         table = self.table()
         columns = self._columns
@@ -122,7 +123,7 @@ class Viewer:
         session = state.last("session") + 1
         reasons = known or {}
         room = {**dict.fromkeys(told, np.zeros(1, dtype=np.int64)), **free}
-        asks = tuple(self.asks(now_us, reasons, limit, room))
+        asks = (*self.asks(now_us, reasons, limit, room), *more)
         resumes = self._resumes(now_us)
         whole = tuple(ask for ask in asks if isinstance(ask, Ask))
         accounts = {ask.account for ask in whole} | {ask.account for ask in resumes}

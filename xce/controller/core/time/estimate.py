@@ -13,7 +13,7 @@ from xce.controller.core.time.reservations import reservations
 from xce.controller.core.view import Viewer
 from xce.model.ids import parse_group, parse_job
 from xce.scheduler.session import run_session
-from xce.scheduler.snapshot import Ask
+from xce.scheduler.snapshot import Ask, Snapshot
 from xce.scheduler.time.terms import CONSERVATIVE, TimePolicy
 
 PROBED_HOSTS = 20_000
@@ -61,8 +61,8 @@ def _ask(state: State, viewer: Viewer, group: int, key: int, now_us: int) -> Ask
 def _planned(viewer: Viewer, ask: Ask, now_us: int) -> Estimate | None:
     hosts = max(1, len(viewer.table().names))
     limit = max(1, min(AHEAD_MAX, PROBED_HOSTS // hosts))
-    snapshot = viewer.snapshot(now_us, {}, limit)
-    before = []
+    snapshot = viewer.snapshot(now_us, {}, limit, (ask,))
+    ask, before = bounded_as(snapshot, ask), []
     for other in snapshot.pending:
         if other.label == ask.label:
             break
@@ -80,3 +80,9 @@ def _planned(viewer: Viewer, ask: Ask, now_us: int) -> Estimate | None:
             used = [share.host for share in one.shares]
             return Estimate(at_us=one.from_us, hosts=tuple(dict.fromkeys(used)), ahead=len(before))
     return None
+
+
+def bounded_as(snapshot: Snapshot, ask: Ask) -> Ask:
+    """The ask as the snapshot has it: under the limits that hold for it."""
+    found = [one for one in snapshot.pending if one.label == ask.label]
+    return found[-1].whole() if found else ask

@@ -1,0 +1,1 @@
+"""Commands that look ahead: conditions that are waited for, and what would happen if."""
