@@ -190,6 +190,7 @@ def test_a_restart_for_a_lost_host_covers_what_failed_with_it() -> None:
 
 
 def test_eight_failures_at_once_are_one_restart_of_the_role_and_stopping_counts_for_none() -> None:
+    """Public bug 10: the restart storm."""
     world = world_of(2, slots=8)
     for key in range(2, 10):
         fails(world, key)
