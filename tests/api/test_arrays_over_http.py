@@ -138,6 +138,20 @@ def test_one_element_is_shown_waited_for_and_has_a_history(
     over_socket(test)
 
 
+@pytest.mark.parametrize("path", ["/v1/jobs?stat=run,PENDD", "/v1/jobs/1?elements=all&stat=pendd"])
+def test_a_word_that_is_no_state_is_a_problem(
+    over_socket: Callable[[Test], None], path: str
+) -> None:
+    async def test(engine: MemoryEngine, client: httpx.AsyncClient) -> None:
+        await _submit(client, "a[1-10]")
+        answer = await client.get(path)
+        assert answer.status_code == 422
+        assert answer.json()["detail"] == "stat: no job is ever PENDD"
+        assert answer.json()["hint"] == "did you mean PEND?"
+
+    over_socket(test)
+
+
 @pytest.mark.parametrize("name", ["1[", "1[]", "1[3-1]", "x[1]", "1[1]%2", "1[1-2", "01[3]x", "9"])
 def test_what_names_no_job_is_a_problem(over_socket: Callable[[Test], None], name: str) -> None:
     async def test(engine: MemoryEngine, client: httpx.AsyncClient) -> None:

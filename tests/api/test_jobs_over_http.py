@@ -75,6 +75,13 @@ def test_application_profiles_are_listed_by_name(over_socket: Callable[[Test], N
 REFUSED = [
     ({"command": []}, 422, "invalid", "/command", "No command is specified"),
     ({"command": ["a"], "tasks": 0}, 422, "invalid", "/tasks", "tasks: a number from 1 to 65536"),
+    (
+        {"command": ["a"], "tasks": 4, "tasks_max": 2},
+        422,
+        "invalid",
+        "/tasks_max",
+        "tasks_max: a number from tasks (4) to 65536, as in -n 2,4",
+    ),
     ({"command": ["a"], "cwd": "x"}, 422, "invalid", "/cwd", "cwd: an absolute path"),
     ({"command": ["a", 3]}, 422, "invalid", "/command/1", "command.1: expected `str`, got `int`"),
     ({"comand": ["a"]}, 422, "invalid", "", "Object contains unknown field `comand`"),

@@ -14,10 +14,16 @@ from starlette.responses import Response
 from xce.api.ports import Answered, Engine
 from xce.api.problem import Problem, refused
 from xce.controller.core.commands import Command, Rejection
+from xce.model.units import nearest
 
 WAIT_S_MAX = 60.0
 LIMIT_MAX = 1000
 JSON = "application/json"
+
+STATS = (
+    "PEND", "PSUSP", "PROV", "RUN", "USUSP", "SSUSP", "UNKWN", "ZOMBI", "FIN", "DONE", "EXIT",
+)  # fmt: skip
+"""LSF's words for the states of jobs."""
 
 Found = TypeVar("Found")
 _ENCODER = msgspec.json.Encoder()
@@ -65,6 +71,11 @@ def cursor_of(text: str) -> int:
     return int(text)
 
 
-def words(text: str) -> frozenset[str]:
-    """A comma list of a query as a set."""
-    return frozenset(word for word in text.split(",") if word)
+def stats_of(text: str) -> frozenset[str]:
+    """The words of a comma list like `pend,run`; a Problem where one is no state's."""
+    stats = frozenset(word for word in text.upper().split(",") if word)
+    for word in sorted(stats.difference(STATS)):
+        near = nearest(word, STATS)
+        hint = f"did you mean {near}?" if near else f"known are {', '.join(STATS)}"
+        raise Problem("invalid", f"stat: no job is ever {word[:40]}", hint=hint)
+    return stats

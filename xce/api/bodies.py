@@ -83,7 +83,7 @@ def judge_job(asked: JobRequest) -> None:
     if asked.tasks is not None and not 1 <= asked.tasks <= TASKS_MAX:
         raise Problem("invalid", f"tasks: a number from 1 to {TASKS_MAX}", pointer="/tasks")
     if asked.tasks_max and not (asked.tasks or 0) <= asked.tasks_max <= TASKS_MAX:
-        said = f"tasks_max: a number from tasks to {TASKS_MAX}"
+        said = f"tasks_max: a number from tasks ({asked.tasks}) to {TASKS_MAX}, as in -n 2,4"
         raise Problem("invalid", said, pointer="/tasks_max")
     if asked.run not in (ONCE, PER_HOST, PER_TASK):
         raise Problem("invalid", "run: once, host or task", pointer="/run")

@@ -38,9 +38,6 @@ _STAT = {
     "DONE": "DONE",
     "EXITED": "EXIT",
 }
-STATS = (
-    "PEND", "PSUSP", "PROV", "RUN", "USUSP", "SSUSP", "UNKWN", "ZOMBI", "FIN", "DONE", "EXIT",
-)  # fmt: skip
 
 
 class Shown:

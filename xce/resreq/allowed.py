@@ -83,7 +83,7 @@ def within_ranges(upper: tree.Tree, ranges: Sequence[Range], types: Types) -> No
     """ResreqError where a reservation lies outside its range, or counts for something else than
     amounts of its type do."""
     known = {one.name: one for one in ranges}
-    for simple in _simples(upper) if known else ():
+    for simple in tree.simples(upper) if known else ():
         for reserve in (one for usage in simple.rusage for one in usage):
             allowed, type_ = known.get(reserve.name), type_of(reserve.name, types)
             if allowed is not None and type_ is not None:
@@ -117,19 +117,11 @@ def within_queue(
     is judged by them alone: the queue's amount is then only what counts for jobs that say none.
     """
     free = frozenset(one.name for one in ranges)
-    for simple in _simples(upper):
+    for simple in tree.simples(upper):
         for usage in simple.rusage:
             refusals = [_excess(usage, allowed, free, types) for allowed in queue.rusage]
             if refusals and all(refusals) and refusals[0] is not None:
                 raise refusals[0]
-
-
-def _simples(made: tree.Tree) -> tuple[tree.Simple, ...]:
-    if isinstance(made, tree.Simple):
-        return (made,)
-    if isinstance(made, tree.Compound):
-        return tuple(term.simple for term in made.terms)
-    return tuple(simple for branch in made.branches for simple in _simples(branch.body))
 
 
 def _excess(usage: Usage, allowed: Usage, free: frozenset[str], types: Types) -> ResreqError | None:

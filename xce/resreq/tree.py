@@ -235,6 +235,15 @@ class Alternatives(Node, frozen=True, kw_only=True, gc=False, eq=False):
 Tree = Simple | Compound | Alternatives
 
 
+def simples(made: Tree) -> tuple[Simple, ...]:
+    """The parts that stand alone: of a compound its terms, of alternatives those of each branch."""
+    if isinstance(made, Simple):
+        return (made,)
+    if isinstance(made, Compound):
+        return tuple(term.simple for term in made.terms)
+    return tuple(simple for branch in made.branches for simple in simples(branch.body))
+
+
 # --- building expressions in normal form --------------------------------------------------------
 
 LEVELS = (

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from xce.api.answers import LIMIT_MAX, answer, asked, cursor_of, until, words
+from xce.api.answers import LIMIT_MAX, answer, asked, cursor_of, stats_of, until
 from xce.api.asks import (
     actor_of,
     named,
@@ -120,7 +120,7 @@ class JobRoutes:
         after = cursor_of(cursor)
         await self._engine.settled()
         state = self._engine.state
-        shown, stats = Shown(state), words(stat.upper())
+        shown, stats = Shown(state), stats_of(stat)
 
         def fits(job: Job) -> bool:
             if not (stats or all_ or not ended(job)) or not is_asked(job, name, user, queue):
@@ -150,7 +150,7 @@ class JobRoutes:
         if not elements and not runs:
             body = await self._body(job)
             return answer({**body, **self._waits(body)})
-        after, stats = cursor_of(cursor), words(stat.upper())
+        after, stats = cursor_of(cursor), stats_of(stat)
         await self._engine.settled()
         state = self._engine.state
         array = state.arrays.get(key)

@@ -56,7 +56,7 @@ def _with_gpus(made: tree.Simple, request: GpuRequest, tasks: int) -> tree.Simpl
 
 def _judge_resized(made: tree.Tree) -> None:
     what = "ALTERNATIVE_RSRCREQ_RESIZE" if isinstance(made, tree.Alternatives) else ""
-    if not what and any(simple.cu is not None for simple in _simples(made)):
+    if not what and any(simple.cu is not None for simple in tree.simples(made)):
         what = "CU_AUTORESIZE"
     if what:
         raise ResreqError(Code.CONFLICT, NAMED[what], hint="leave out -ar").known_as(what)
@@ -64,7 +64,7 @@ def _judge_resized(made: tree.Tree) -> None:
 
 def _judge_numbers(made: tree.Tree) -> None:
     """A number of GPUs is given once: by -gpu or by a requirement."""
-    for simple in _simples(made):
+    for simple in tree.simples(made):
         for usage in simple.rusage:
             for reserve in usage:
                 type_ = type_of(reserve.name, BUILT_IN)
@@ -72,11 +72,3 @@ def _judge_numbers(made: tree.Tree) -> None:
                     said = f"the number of GPUs is given by {reserve.name} in -R and by -gpu"
                     fault = GpuError(Code.CONFLICT, said, hint="leave one of them out")
                     raise fault.known_as("GPU_NUM_CONFLICT")
-
-
-def _simples(made: tree.Tree) -> tuple[tree.Simple, ...]:
-    if isinstance(made, tree.Simple):
-        return (made,)
-    if isinstance(made, tree.Compound):
-        return tuple(term.simple for term in made.terms)
-    return tuple(simple for branch in made.branches for simple in _simples(branch.body))

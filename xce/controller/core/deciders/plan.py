@@ -52,12 +52,12 @@ def _write(draft: Draft, command: c.CommitPlan, accepted: Accepted) -> None:
     state, numbers = draft.state, Numbers(draft.state)
     if is_short(state, accepted):
         planned = numbered(state, numbers, accepted, draft.now_us)
-        draft.write(_facts(command, planned), *followed(state, planned, draft.now_us))
+        draft.write(facts_of(command, planned), *followed(state, planned, draft.now_us))
         return
     work = [one for one, _ in accepted if not one.claim]
     planned = [_number(draft, numbers, placement) for placement in work]
     bound = [binding.bound(state, numbers, one) for one, _ in accepted if one.claim]
-    facts = _facts(command, planned, bound)
+    facts = facts_of(command, planned, bound)
     draft.open(facts, [_label(placement) for placement, _ in accepted])
     for group in planned:
         _begin(draft, group)
@@ -72,12 +72,16 @@ def _write_time(draft: Draft, command: c.CommitPlan) -> int:
     return written + write_evictions(draft, command.session, command.config_lsn, command.evictions)
 
 
-def _facts(
-    command: c.CommitPlan, groups: Sequence[PlannedGroup], bound: Sequence[BoundClaim] = ()
+def facts_of(
+    command: c.CommitPlan | c.CommitResumes,
+    groups: Sequence[PlannedGroup] = (),
+    bound: Sequence[BoundClaim] = (),
+    resumed: Sequence[int] = (),
 ) -> Planned:
+    """The record of a part of a plan: what was decided, and from which snapshot."""
     return Planned(
         session=command.session,
-        slice=command.slice,
+        slice=command.slice if isinstance(command, c.CommitPlan) else 0,
         snapshot_lsn=command.snapshot_lsn,
         now_us=command.snapshot_us,
         config_lsn=command.config_lsn,
@@ -86,6 +90,7 @@ def _facts(
         digest=command.digest,
         groups=tuple(groups),
         bound=tuple(bound),
+        resumed=tuple(resumed),
     )
 
 

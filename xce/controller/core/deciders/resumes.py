@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from xce.controller.core import commands as c
-from xce.controller.core.deciders.plan import DECISION_VERSION
+from xce.controller.core.deciders.plan import facts_of
 from xce.controller.core.fold.state import State
 from xce.controller.core.life.draft import Draft
 from xce.controller.core.life.suspending import give_back, hosts_of, waiting_members
@@ -18,7 +18,6 @@ from xce.controller.core.resources.pools import free_of, name_of
 from xce.controller.core.resources.reported import total_on
 from xce.model.ids import group_text, job_text
 from xce.model.placing import Share
-from xce.model.records import Planned
 
 Answer = tuple[dict[str, Any], dict[str, bytes]]
 Waiter = tuple[int, int]
@@ -44,18 +43,7 @@ def commit_resumes(draft: Draft, command: c.CommitResumes) -> c.Rejection | Answ
         else:
             stale.append(label(waiter))
     if members:
-        facts = Planned(
-            session=command.session,
-            slice=0,
-            snapshot_lsn=command.snapshot_lsn,
-            now_us=command.snapshot_us,
-            config_lsn=command.config_lsn,
-            tick_lsn=command.tick_lsn,
-            decision=DECISION_VERSION,
-            digest=command.digest,
-            groups=(),
-            resumed=tuple(members),
-        )
+        facts = facts_of(command, resumed=members)
         draft.open(facts, [label(waiter) for waiter in accepted])
         give_back(draft, members)
     return {"planned": len(accepted), "stale": stale}, {}

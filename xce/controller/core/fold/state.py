@@ -25,13 +25,6 @@ from xce.model.job import Spec
 
 __all__ = ["TABLES", "Counter", "Key", "Setting", "State", "group_blob", "spec_blob"]
 
-# The field that is an entity's state, by (table, machine).
-STATE_FIELD = {
-    "liveness": ("host", "liveness"),
-    "admin": ("host", "admin"),
-    "suspension": ("job", "suspension"),
-}
-
 
 class Trial:
     """What becomes of a trial: nothing, unless it is kept."""

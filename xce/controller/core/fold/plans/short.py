@@ -85,7 +85,7 @@ def _is_short(row: Row) -> bool:
     planned, job, start, launch = row
     if planned.group or planned.claims or planned.attachments:
         return False
-    if len(planned.members) != 1 or len(planned.launches) != 1 or planned.members[0].uses:
+    if len(planned.members) != 1 or len(planned.launches) != 1:
         return False
     member, mine = planned.members[0], planned.launches[0]
     if member.uses or len(member.shares) != 1 or member.shares[0].host != mine.host:
