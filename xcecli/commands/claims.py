@@ -62,11 +62,12 @@ def claim_list(values: dict[str, Any], all_: bool) -> int:
     if not answer["items"] and format_of(values) != "json":
         say.tell("No claim found" if all_ else "No claim found that is not released")
         return say.OK
-    return show(answer, format_of(values), columns, _claim)
+    return show(answer, format_of(values), columns, row_of)
 
 
-def _claim(one: dict[str, Any]) -> list[str]:
-    values = " ".join(each["value"] for each in one["attachments"] if each["value"])
+def row_of(one: dict[str, Any]) -> list[str]:
+    """A claim as a line of the list."""
+    values = " ".join(each["value"] for each in one["attachments"] if each["value"]) or _held(one)
     return [
         one["id"],
         one["name"],
@@ -80,6 +81,23 @@ def _claim(one: dict[str, Any]) -> list[str]:
         say.when(one.get("until_us")),
         values or "-",
     ]
+
+
+def _held(one: dict[str, Any]) -> str:
+    """What a claim holds that nobody has to make usable: `8*n1`, or `64GB*n1`."""
+    counts: dict[str, int] = {}
+    texts = []
+    for holding in one["holdings"]:
+        if holding["instance"]:
+            counts[holding["host"]] = counts.get(holding["host"], 0) + 1
+        else:
+            texts.append(f"{_amount(holding)}*{holding['host']}")
+    return " ".join([*(f"{count}*{host}" for host, count in counts.items()), *texts])
+
+
+def _amount(holding: dict[str, Any]) -> str:
+    amount: int = holding["amount"]
+    return bytes_text(amount) if amount >= 1 << 20 else str(amount)
 
 
 @command("show", "  xcecli claim show c7\n  xcecli claim show data")
@@ -102,7 +120,7 @@ def _shown(values: dict[str, Any], told: dict[str, Any]) -> int:
     if told.get("until_us"):
         lines.append(f"  lease until {say.exactly(told['until_us'])}, then {told['on_expiry']}")
     for holding in told["holdings"]:
-        what = holding["instance"] or f"{holding['counter']} {bytes_text(holding['amount'])}"
+        what = holding["instance"] or f"{holding['counter']} {_amount(holding)}"
         lines.append(f"  holds {what} on {holding['host']}")
     for one in told["attachments"]:
         said = one["value"] or one["message"]
