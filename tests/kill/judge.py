@@ -18,6 +18,7 @@ from xce.controller.recover import recover
 from xce.model.ids import group_text, job_text, parse_group, parse_job
 from xce.model.job import Exit
 from xce.model.tables import LIVE_LAUNCH
+from xce.sim.replay import Replayed, replay
 from xce.wal.anchor import Anchor
 from xce.wal.open import HomeLock, open_log
 from xce.wal.port import Log, LogError
@@ -114,6 +115,7 @@ def _read(home: Path, database: str, finding: Finding) -> Tale:
             recovered, _ = recover(log)
             tale = read_tale(log)  # type: ignore[arg-type]
             finding.faults += _forgotten(log, tale)
+            finding.faults += _decided_otherwise(replay(log))  # type: ignore[arg-type]
         finally:
             log.close()
     finally:
@@ -123,6 +125,13 @@ def _read(home: Path, database: str, finding: Finding) -> Tale:
     finding.faults += tale.faults[:5]
     finding.faults += [f"a report was refused: {one}" for one in tale.refused[:5]]
     return tale
+
+
+def _decided_otherwise(done: Replayed) -> Iterator[str]:
+    """Every record of the log is what would be decided again."""
+    if done.difference is not None:
+        found = done.difference
+        yield f"record {found.lsn} is decided otherwise: {found.path}; asked {found.asked[:300]}"
 
 
 def _forgotten(log: Log, tale: Tale) -> Iterator[str]:

@@ -24,6 +24,7 @@ DOCUMENTS = (
     "docs/how-to/backfill-and-preemption.md",
     "docs/how-to/change-a-job.md",
     "docs/how-to/share-and-limit.md",
+    "docs/how-to/replay-a-trace.md",
 )
 
 

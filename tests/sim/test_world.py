@@ -28,11 +28,11 @@ def one(
 
 def play(
     jobs: Sequence[TraceJob], procs: int = 4, policy: str = "easy", how: Play | None = None,
-    hosts: str = "", **rules: Any,
+    hosts: str = "", tape: Tape | None = None, **rules: Any,
 ) -> tuple[dict[int, Row], Run]:  # fmt: skip
     config = clusters.with_policy(clusters.plain_config(), policy, 0, 0)
     machines = clusters.shaped(hosts) if hosts else clusters.pool(procs)
-    run = Run(config, machines, Rules(**rules), how or Play(), Tape())
+    run = Run(config, machines, Rules(**rules), how or Play(), tape or Tape())
     rows = {row.number: row for row in run.all(jobs)}
     check(run.world.state)
     return rows, run

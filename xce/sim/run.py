@@ -97,7 +97,7 @@ class Run:
 
     def _coming(self, jobs: Sequence[TraceJob]) -> Iterator[TraceJob]:
         """The jobs that can be played."""
-        for job in jobs:
+        for job in sorted(jobs, key=lambda job: (job.submit_us, job.number)):
             need = job.tasks * job.members
             if job.run_us <= 0:
                 self.left.never_ran += 1

@@ -120,6 +120,8 @@ class World:
             at_us = self.next_us()
             if at_us is None:
                 return
+            if at_us < self.now_us:
+                raise AssertionError("the virtual clock goes back")
             self.now_us = at_us
             self.counts.events += 1
             if self.rules.order is Order.APART:

@@ -26,11 +26,13 @@ class HostReconciled(Body, frozen=True, gc=False, kw_only=True):
 
 
 class HostChanged(Body, frozen=True, gc=False, kw_only=True):
-    """A host's liveness or admin state moved; `why` is for people."""
+    """A host's liveness or admin state moved; `why` is for people. `quiet_us` is how long it was
+    not heard when leases were over."""
 
     host: str
     event: str
     why: str = ""
+    quiet_us: int = 0
 
 
 class IslandPublished(Body, frozen=True, gc=False, kw_only=True):

@@ -50,7 +50,8 @@ class Planned(Body, frozen=True, gc=False, kw_only=True):
 
 class ReservationSet(Body, frozen=True, gc=False, kw_only=True):
     """Something is kept for somebody from a moment on, or is so from another moment (`before_us`,
-    0 for a new one) than was said, for a `cause`. `until_us` is the deadline."""
+    0 for a new one) than was said, for a `cause`. `until_us` is the deadline. The session saw the
+    state at `snapshot_lsn` and `snapshot_us`; logs of before, and people, say 0."""
 
     reservation: int
     kind: str
@@ -67,6 +68,8 @@ class ReservationSet(Body, frozen=True, gc=False, kw_only=True):
     slips: int = 0
     session: int = 0
     users: tuple[int, ...] = ()
+    snapshot_lsn: int = 0
+    snapshot_us: int = 0
 
 
 class ReservationEnded(Body, frozen=True, gc=False, kw_only=True):
@@ -99,6 +102,8 @@ class Preempted(Body, frozen=True, gc=False, kw_only=True):
     shares: tuple[Share, ...]
     stop_us: int = 0
     session: int = 0
+    snapshot_lsn: int = 0
+    snapshot_us: int = 0
 
 
 class SessionEnded(Body, frozen=True, gc=False, kw_only=True):

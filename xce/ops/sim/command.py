@@ -7,7 +7,7 @@ from typing import Any
 import click
 import msgspec
 
-from xce.ops.home import EXIT_REFUSED
+from xce.ops.home import EXIT_FAILED, EXIT_REFUSED
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 FORMS = ("swf", "openb", "philly", "lsb.acct", "lines")
@@ -116,3 +116,28 @@ def run(**asked: Any) -> None:
         from xce.ops.sim.shown import show
 
         click.echo(show(told))
+
+
+@sim.command()
+@click.argument("log", type=_FILE)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def replay(log: Path, as_json: bool) -> None:
+    """Decide an exported LOG again and demand the same records.
+
+    Every command is read back from what was written down, every session runs anew on the state
+    that it saw. The first difference ends it, and is shown from both sides; then the exit code
+    is 1.
+
+    \b
+    xce db export -o log.jsonl && xce sim replay log.jsonl
+    """
+    from xce.ops.sim.replaying import replay_file, show_replay
+    from xce.ops.sim.running import Refused
+
+    try:
+        told = replay_file(log)
+    except Refused as error:
+        click.echo(f"xce sim: {error}", err=True)
+        sys.exit(EXIT_REFUSED)
+    click.echo(msgspec.json.encode(told).decode() if as_json else show_replay(told))
+    sys.exit(EXIT_FAILED if told["difference"] else 0)

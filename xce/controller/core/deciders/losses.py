@@ -32,7 +32,8 @@ def leases_over(draft: Draft, command: c.LeasesOver) -> c.Rejection | Answer:
     if not gone:
         return NOTHING
     why = f"not heard for {quiet_us // SECOND_US} s: its supervisor has stopped work with a lease"
-    draft.open(HostChanged(host=host.name, event="leases_over", why=why), [host_ref(host.name)])
+    facts = HostChanged(host=host.name, event="leases_over", why=why, quiet_us=command.quiet_us)
+    draft.open(facts, [host_ref(host.name)])
     draft.patch("host", host.name, why=why)
     starts = {state.launches[number].start for number in gone}
     opened = [number for number in open_starts(state, host.name) if number in starts]

@@ -68,8 +68,8 @@ def _write(draft: Draft, command: c.CommitPlan, accepted: Accepted) -> None:
 
 def _write_time(draft: Draft, command: c.CommitPlan) -> int:
     """What the plan reserves, and who gives way; gives the number of records."""
-    written = write_reserves(draft, command.session, command.reserves)
-    return written + write_evictions(draft, command.session, command.config_lsn, command.evictions)
+    written = write_reserves(draft, command)
+    return written + write_evictions(draft, command)
 
 
 def facts_of(

@@ -9,6 +9,7 @@ rule judges it and no budget is spent.
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from xce.controller.core.commands import CommitPlan
 from xce.controller.core.fold.state import State
 from xce.controller.core.gangs.settling import settle_group
 from xce.controller.core.life.draft import Draft
@@ -150,16 +151,14 @@ def _freed(state: State, members: Sequence[Job], start: int) -> Iterator[Share]:
 # -- at the commit --------------------------------------------------------------------------------
 
 
-def write_evictions(
-    draft: Draft, session: int, config_lsn: int, evictions: Sequence[Eviction]
-) -> int:
+def write_evictions(draft: Draft, command: CommitPlan) -> int:
     """A record for each preemption that still stands; gives their number."""
-    if config_lsn != draft.state.config_lsn:
+    if command.config_lsn != draft.state.config_lsn:
         return 0
-    return sum(_evict(draft, session, one) for one in evictions)
+    return sum(_evict(draft, command, one) for one in command.evictions)
 
 
-def _evict(draft: Draft, session: int, eviction: Eviction) -> bool:
+def _evict(draft: Draft, command: CommitPlan, eviction: Eviction) -> bool:
     state = draft.state
     if not waits(state, eviction.group, eviction.job):
         return False
@@ -184,7 +183,9 @@ def _evict(draft: Draft, session: int, eviction: Eviction) -> bool:
         end_us=eviction.end_us,
         shares=tuple(pooled_share(state.config.pools, share) for share in eviction.shares),
         stop_us=draft.now_us + settings.grace_us if settings.action == CHECKPOINT else 0,
-        session=session,
+        session=command.session,
+        snapshot_lsn=command.snapshot_lsn,
+        snapshot_us=command.snapshot_us,
     )
     who = group_text(eviction.group) if eviction.group else job_text(eviction.job)
     named = [_text(group, job) for group, job, _ in eviction.victims]

@@ -5,9 +5,8 @@ record for each. Behind every decision `settle_reservations` ends those whose ho
 any more: what was begun used them. A reservation that nobody used ends at its deadline.
 """
 
-from collections.abc import Sequence
-
 from xce.controller.core.arrays.elements import found_job
+from xce.controller.core.commands import CommitPlan
 from xce.controller.core.fold.state import State
 from xce.controller.core.life.draft import Draft
 from xce.controller.core.resources.pools import pooled_share
@@ -27,15 +26,15 @@ def reservations(state: State) -> dict[int, Reservation]:
     return state.tables["reservation"]  # type: ignore[return-value]
 
 
-def write_reserves(draft: Draft, session: int, reserves: Sequence[Reserve]) -> int:
+def write_reserves(draft: Draft, command: CommitPlan) -> int:
     """One record for each reservation of a plan whose holder still waits; gives their number."""
     written = 0
-    for reserve in reserves:
-        written += _set(draft, session, reserve)
+    for reserve in command.reserves:
+        written += _set(draft, command, reserve)
     return written
 
 
-def _set(draft: Draft, session: int, reserve: Reserve) -> bool:
+def _set(draft: Draft, command: CommitPlan, reserve: Reserve) -> bool:
     state = draft.state
     old = reservations(state).get(reserve.number)
     if not waits(state, reserve.group, reserve.job) or (reserve.number and old is None):
@@ -55,7 +54,9 @@ def _set(draft: Draft, session: int, reserve: Reserve) -> bool:
         cause=reserve.cause,
         before_us=reserve.before_us,
         slips=slips,
-        session=session,
+        session=command.session,
+        snapshot_lsn=command.snapshot_lsn,
+        snapshot_us=command.snapshot_us,
     )
     draft.open(facts, [_who(reserve.group, reserve.job)])
     return True
