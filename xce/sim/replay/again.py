@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from xce.controller.core import commands as c
 from xce.controller.core.decide import Outcome, decide, decide_and_apply
@@ -23,7 +23,7 @@ from xce.controller.sessions import Sessions, Work
 from xce.model.actor import CONTROLLER
 from xce.model.records import Planned, Preempted, Record, ReservationSet
 from xce.scheduler.session import SessionRun
-from xce.sim.replay.compare import Names, alike, equal, first_path, text_of
+from xce.sim.replay.compare import Names, alike, equal, first_path, text_of, under_version_of
 from xce.sim.replay.inputs import commands_of
 from xce.wal.verify import LogAudit
 
@@ -136,6 +136,9 @@ class Replay:
         if outcome is None:
             return self._fold(group)
         decided = outcome.records if isinstance(outcome, Outcome) else ()
+        if isinstance(outcome, Outcome):
+            outcome = structs.replace(outcome, records=under_version_of(group, outcome.records))
+            decided = outcome.records
         if isinstance(outcome, Outcome) and self._says_the_same(group, outcome):
             self._apply(group)
             self.done.commands += 1

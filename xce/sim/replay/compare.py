@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from xce.controller.core.fold.interned import texts_of
 from xce.model.records import Planned, Record
@@ -34,6 +35,16 @@ def alike(logged: Sequence[Record], decided: Sequence[Record]) -> bool:
         return False
     pairs = zip(logged, decided, strict=True)
     return all(one == other or text_of(one) == text_of(other) for one, other in pairs)
+
+
+def under_version_of(logged: Sequence[Record], decided: Sequence[Record]) -> tuple[Record, ...]:
+    """Plans under the decision version of the log: what they decide is what is compared."""
+    found = list(decided)
+    for place, (one, other) in enumerate(zip(logged, decided, strict=False)):
+        if isinstance(one.body, Planned) and isinstance(other.body, Planned):
+            body = structs.replace(other.body, decision=one.body.decision)
+            found[place] = structs.replace(other, body=body)
+    return tuple(found)
 
 
 class Names:
