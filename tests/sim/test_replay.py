@@ -2,6 +2,7 @@
 changed decisions are found where they are."""
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -12,7 +13,8 @@ from tests.kit.words import job
 from tests.kit.world import World
 from tests.sim.test_world import one
 from tests.sim.test_world import play as simulated
-from xce.controller.core.deciders import plan
+from xce.controller.core import commands as c
+from xce.controller.core import decide
 from xce.ops.main import main
 from xce.sim.replay import Replayed, replay
 from xce.sim.tape import Tape
@@ -82,11 +84,22 @@ def busy() -> World:
     return world
 
 
+def never_plan(monkeypatch: pytest.MonkeyPatch, key: int) -> None:
+    """A planted change of the rules: a job is never planned."""
+    before = decide._DECIDERS[c.CommitPlan]
+
+    def changed(draft: Any, command: c.CommitPlan) -> Any:
+        left = tuple(one for one in command.placements if one.job != key)
+        return before(draft, msgspec.structs.replace(command, placements=left))
+
+    monkeypatch.setitem(decide._DECIDERS, c.CommitPlan, changed)
+
+
 def test_a_changed_decision_is_found_at_its_record(monkeypatch: pytest.MonkeyPatch) -> None:
     """The third plan is the first that a changed rule touches."""
     log = busy().writer.log
     wanted = [record.lsn for record in log.read(1) if record.kind == "Planned"][2]
-    monkeypatch.setattr(plan, "still_waits", lambda state, placement, now_us: placement.job != 3)
+    never_plan(monkeypatch, 3)
     found = replay(log).difference
     assert found is not None
     assert (found.lsn, found.path) == (wanted, "1 records in the log, 0 now")
@@ -122,7 +135,7 @@ def test_the_command_says_that_all_is_the_same_or_shows_the_difference(
     done = CliRunner().invoke(main, ["sim", "replay", str(path)])
     assert done.exit_code == 0, done.output
     assert "every record is the same" in done.output
-    monkeypatch.setattr(plan, "still_waits", lambda state, placement, now_us: False)
+    never_plan(monkeypatch, 2)
     done = CliRunner().invoke(main, ["sim", "replay", str(path)])
     assert done.exit_code == 1
     assert "the first difference is at record" in done.output
