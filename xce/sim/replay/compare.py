@@ -53,6 +53,7 @@ class Names:
     def __init__(self) -> None:
         self.then: dict[str, str] = {}
         self.digests = 0
+        self.older = False
 
     def learn(
         self, logged: Sequence[Record], decided: Sequence[Record],
@@ -77,7 +78,7 @@ class Names:
                 if then in old and now in new and now not in self.then:
                     said = new[now].decode()
                     if _texts_fit(old[then], self.translated(said)):
-                        self.then[now] = then
+                        self.then[now], self.older = then, True
 
     def translated(self, text: str) -> str:
         """A text with the names of the log."""
@@ -105,7 +106,7 @@ def equal(
         if text_of(one) == now:
             continue
         was, has = msgspec.json.decode(body), msgspec.json.decode(now.encode())
-        if was.keys() == has["body"].keys() and not _is_older(was, has["body"]):
+        if not (names.older or _is_older(was, has["body"])):
             return False
         envelope = {**msgspec.to_builtins(one), "body": was}
         if not fits(msgspec.json.decode(msgspec.json.encode(envelope)), has):
