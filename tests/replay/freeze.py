@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from tests.core.lab import Life, Provision, armed, lab, pair, until_state
+from tests.core.walk import Walk
 from tests.kit.words import gang, gpus, job, port, role
 from tests.kit.world import World
 from xce.controller.core.fold.encode import rows
@@ -70,11 +71,29 @@ def restarted() -> World:
     return world
 
 
+def mixed(seed: int) -> Callable[[], World]:
+    """A random world, stopped in the middle of everything: arrays, dependencies, suspended work,
+    limits, shares, reservations, claims, silence; two leaders at least."""
+
+    def play() -> World:
+        walk = Walk(seed)
+        walk.play(60)
+        walk.world.change_leader()
+        walk.world.run(5 * SECOND_US)
+        for _ in range(6):
+            walk.submit()
+        walk.world.run(SECOND_US)
+        return walk.world
+
+    return play
+
+
 STORIES: dict[str, Callable[[], World]] = {
     "idle": idle,
     "busy": busy,
     "gang-start": gang_start,
     "restarted": restarted,
+    **{f"mixed-{seed}": mixed(seed) for seed in (1, 2, 3, 4)},
 }
 
 

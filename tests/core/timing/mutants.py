@@ -37,7 +37,7 @@ def more_victims_than_needed() -> Any:
 
 def borrowed_space_is_kept() -> Any:
     """The host is not told when borrowed space is due."""
-    return swapped(wanted, "_over_us", lambda state, launch, spec: spec.terminate_us)
+    return swapped(wanted, "over_us", lambda state, launch, spec: spec.terminate_us)
 
 
 def victims_are_not_looked_at_again() -> Any:
