@@ -10,7 +10,7 @@ from xce.controller.core import commands as c
 from xce.controller.core.fold.encode import digest
 from xce.controller.core.time.reservations import reservations
 from xce.controller.recover import recover
-from xce.model.config import BackfillConfig
+from xce.model.config import BackfillConfig, QueueConfig
 from xce.model.job import Topology
 from xce.model.records import Planned, ReservationEnded, ReservationSet
 from xce.scheduler.reasons import Code
@@ -176,6 +176,22 @@ def test_a_holder_that_is_killed_or_held_gives_its_reservation_up() -> None:
             world.ask_body(c.Suspend(actor=OPS, job=key))
         assert reservations(world.state) == {}
     assert ends(world) == [(1, "holder_gone"), (2, "holder_gone")]
+
+
+def test_a_queue_that_gives_nothing_out_gives_up_what_was_reserved_for_its_work() -> None:
+    """Job 2 waits for the whole host in a queue that is then turned inactive: job 3 of another
+    queue would otherwise wait for room that nobody may take."""
+    queues = (QueueConfig(name="normal", priority=30), QueueConfig(name="other", priority=20))
+    world = busy(2, config=structs.replace(SETTINGS, queues=queues))
+    world.submit(job(4, "span[hosts=1]", run_limit_us=50 * SECOND_US))
+    late = world.submit(job(2, run_limit_us=500 * SECOND_US, queue="other"))
+    settled(world)
+    assert [one.job for one in sets(world)] == [2]
+    assert world.state.jobs[late].state == "PENDING"
+    world.ask_body(c.ChangeQueue(actor=OPS, queue="normal", event="inactive"))
+    settled(world)
+    assert ends(world) == [(1, "holder_gone")]
+    assert world.state.jobs[late].state in ("STARTING", "RUNNING")
 
 
 def test_without_run_limits_nothing_is_reserved() -> None:

@@ -9,6 +9,7 @@ from xce.controller.core.arrays.elements import found_job
 from xce.controller.core.commands import CommitPlan
 from xce.controller.core.fold.state import State
 from xce.controller.core.life.draft import Draft
+from xce.controller.core.queueing.queues import dispatches
 from xce.controller.core.resources.pools import pooled_share
 from xce.model.group import Group
 from xce.model.ids import asker_text, claim_of, group_text
@@ -70,9 +71,12 @@ def reserved_since(state: State, lsn: int) -> frozenset[str]:
 
 
 def waits(state: State, group: int, job: int) -> bool:
-    """Whether the holder of a reservation still waits to be placed."""
+    """Whether the holder of a reservation still waits to be placed: what its queue does not let
+    begin would keep the room from others for nothing."""
     found = holder_of(state, group, job)
-    return found is not None and found.state == "PENDING"
+    if found is None or found.state != "PENDING":
+        return False
+    return dispatches(state, state.config.queue(found.queue))
 
 
 def holder_of(state: State, group: int, job: int) -> Group | Job | Claim | None:
