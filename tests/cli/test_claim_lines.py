@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from xcecli.commands.claims import row_of
+from xcecli.line.amounts import amount_of
+from xcecli.say import Failure
 
 CLAIM: dict[str, Any] = {
     "id": "c7", "name": "data", "type": "gpu", "scope": "standalone", "state": "BOUND",
@@ -35,3 +37,22 @@ def test_the_list_says_what_a_claim_holds_and_where(
 ) -> None:
     attachments = [{"value": value} for value in values]
     assert row_of({**CLAIM, "holdings": holdings, "attachments": attachments})[-1] == said
+
+
+@pytest.mark.parametrize(
+    ("text", "type_", "amount"),
+    [
+        ("8", "mem", 8 << 20),
+        ("8", "directory", 8 << 20),
+        ("8GB", "mem", 8 << 30),
+        ("8", "licence", 8),
+        ("8GB", "burst_buffer", 8 << 30),
+    ],
+)
+def test_an_amount_means_what_it_means_in_a_requirement(text: str, type_: str, amount: int) -> None:
+    assert amount_of(text, type_) == amount
+
+
+def test_what_is_no_amount_is_refused() -> None:
+    with pytest.raises(Failure, match="--amount lots: not a size"):
+        amount_of("lots", "mem")

@@ -223,7 +223,9 @@ def _island(one: dict[str, Any]) -> list[str]:
 )
 @click.option("--type", "type_", required=True, metavar="TYPE", help="gpu, mem, directory, ...")
 @click.option("--count", type=click.IntRange(1), default=1, metavar="N", help="instances [1]")
-@click.option("--amount", default="", metavar="SIZE", help="of a counter: 64GB")
+@click.option(
+    "--amount", default="", metavar="SIZE", help="of a counter: 64GB; a bare number of memory is MB"
+)
 @click.option("--select", default="", metavar="TEXT", help="over attributes: 'model==H100'")
 @click.option("--island", default="", metavar="LEVEL", help="all in one domain of this level")
 @_UNTIL
@@ -242,7 +244,7 @@ def claim_create(values: dict[str, Any], name: str, until: str | None, **given: 
     """
     asked = {"type": given["type_"], "count": given["count"], "select": given["select"]}
     if given["amount"]:
-        asked["amount"] = amount_of(given["amount"])
+        asked["amount"] = amount_of(given["amount"], given["type_"])
     if given["type_"] == "island":
         asked["match"] = _criteria(given)
     body = {

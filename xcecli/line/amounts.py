@@ -10,9 +10,13 @@ from xcecli import say
 from xcecli.say import Failure
 
 
-def amount_of(text: str) -> int:
-    """A size, or a plain number where the type is no size."""
-    if text.isascii() and text.isdigit():
+def amount_of(text: str, type_: str) -> int:
+    """A size; a bare number is MB of the sizes that are built in, as it is in a requirement, and
+    of any other type that number itself."""
+    from xce.model.resources import BUILT_IN, BYTES
+
+    is_size = type_ in BUILT_IN and BUILT_IN[type_].unit == BYTES
+    if text.isascii() and text.isdigit() and not is_size:
         return int(text)
     try:
         return parse_size(text)
