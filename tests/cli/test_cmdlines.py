@@ -84,10 +84,11 @@ def test_a_collected_command_line_is_taken_by_xcecli(
     config = live.engine.state.config
     queue = words[words.index("-q") + 1] if "-q" in words else ""
     more = (QueueConfig(name=queue),) if queue and config.queue(queue) is None else ()
+    queues = (structs.replace(one, exclusive="Y") for one in (*config.queues, *more))
     profile = ApplicationConfig(name="prof1")
     changed = structs.replace(
         config,
-        queues=(*config.queues, *more),
+        queues=tuple(queues),
         applications=(*config.applications, profile),
         types=(*config.types, *TYPES),
     )
