@@ -1,3 +1,3 @@
 """XCE: a batch controller for clusters that train and serve large models."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -12,8 +12,10 @@ from typing import Any
 import msgspec
 
 from tests.core.lab import Life, Provision, armed, lab, pair, until_state
+from tests.core.standalone.test_islands import published, take
+from tests.core.standalone.words import ask, make, renew
 from tests.core.walk import Walk
-from tests.kit.words import gang, gpus, job, port, role
+from tests.kit.words import GB, gang, gpus, job, port, role
 from tests.kit.world import World
 from xce.controller.core.fold.encode import rows
 from xce.controller.core.fold.state import State
@@ -88,12 +90,24 @@ def mixed(seed: int) -> Callable[[], World]:
     return play
 
 
+def claimed() -> World:
+    """Islands and a counter under standalone claims, one of them renewed, one used by a job."""
+    world = published()
+    ask(world, take("site", 2))
+    leased = make("store", "mem", amount=2 * GB, until_us=world.now_us + 60 * SECOND_US)
+    ask(world, leased)
+    ask(world, renew(2, until_us=world.now_us + 90 * SECOND_US))
+    world.run(SECOND_US)
+    return world
+
+
 STORIES: dict[str, Callable[[], World]] = {
     "idle": idle,
     "busy": busy,
     "gang-start": gang_start,
     "restarted": restarted,
-    **{f"mixed-{seed}": mixed(seed) for seed in (1, 2, 3, 4)},
+    "claimed": claimed,
+    **{f"mixed-{seed}": mixed(seed) for seed in (1, 3, 9, 10, 17, 36)},
 }
 
 

@@ -28,20 +28,20 @@ def of_file(path: Path) -> Replayed:
     return replay(MemoryLog(import_lines(path.read_bytes().splitlines(keepends=True))))
 
 
+KNOWN = {
+    "ReservationSet", "ReservationEnded", "JobChanged", "ReportRefused",
+    "ClaimCreated", "ClaimDeleted", "ClaimRenewed", "ClaimLost", "ClaimReleased", "IslandPublished",
+}  # fmt: skip
+"""Records whose inputs are not in the log, or not read back from it: reservations in advance,
+changed jobs, lies of hosts, what was asked of standalone claims."""
+
+
 @pytest.mark.parametrize("log", FROZEN, ids=lambda log: f"{log.parent.name}-{log.stem}")
 def test_a_frozen_log_is_decided_the_same_by_todays_code(log: Path) -> None:
     done = of_file(log)
     assert done.difference is None
-    assert done.folded == {}
+    assert done.folded.keys() <= (KNOWN if log.parent.name >= "0.2.0" else set())
     assert done.records == len(log.read_bytes().split(b'"line":"record"')) - 1
-
-
-KNOWN = {
-    "ReservationSet", "ReservationEnded", "JobChanged", "ReportRefused",
-    "ClaimCreated", "ClaimDeleted", "ClaimRenewed", "ClaimLost",
-}  # fmt: skip
-"""Records whose inputs are not in the log, or not read back from it: reservations in advance,
-changed jobs, lies of hosts, what was asked of standalone claims."""
 
 
 @pytest.mark.slow

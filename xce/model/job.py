@@ -135,6 +135,16 @@ class Exit(Struct, frozen=True, gc=False, kw_only=True):
     host: str = ""
 
 
+class Past(Struct, frozen=True, gc=False, kw_only=True):
+    """A fact of the loop: how a job or gang (`12`, `g7`) ended that is in the state no more;
+    of an array how many elements ended how."""
+
+    of: str
+    state: str = ""
+    exit: Exit | None = None
+    tally: tuple[tuple[str, int], ...] = ()
+
+
 SIGNAL_BASE = 128
 
 

@@ -12,11 +12,12 @@ from xce.api.answers import answer, until
 from xce.api.asks import actor_of
 from xce.api.ports import Engine
 from xce.api.problem import refused
-from xce.controller.core.commands import Past, Rejection
+from xce.controller.core.commands import Rejection
 from xce.controller.core.depending.judge import Judged, judge, told
 from xce.controller.core.depending.names import past_of, resolve
 from xce.controller.core.depending.past import past_from
 from xce.controller.core.depending.terms import named_in
+from xce.model.job import Past
 from xce.resreq.options.dependency import Verdict
 
 

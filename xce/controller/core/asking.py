@@ -4,8 +4,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from xce.model.job import Exit
-
 
 class Rejection(Struct, frozen=True, gc=False, kw_only=True):
     """Why a command was refused; a value, for the asker's mistakes.
@@ -33,13 +31,3 @@ class Request(Struct, frozen=True, gc=False, kw_only=True):
     seen_digest: str = ""
     seen_answer: dict[str, Any] | None = None
     seen_lsn: int = 0
-
-
-class Past(Struct, frozen=True, gc=False, kw_only=True):
-    """A fact of the loop: how a job or gang (`12`, `g7`) ended that is in the state no more;
-    of an array how many elements ended how."""
-
-    of: str
-    state: str = ""
-    exit: Exit | None = None
-    tally: tuple[tuple[str, int], ...] = ()

@@ -4,8 +4,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from xce.controller.core.asking import Past, Request
+from xce.controller.core.asking import Request
 from xce.model.actor import Actor
+from xce.model.job import Past
 
 
 class ModifyJob(Struct, frozen=True, gc=False, kw_only=True):

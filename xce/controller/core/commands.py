@@ -8,7 +8,7 @@ by hash; they travel in the same transaction.
 
 from msgspec import Struct
 
-from xce.controller.core.asking import Past, Rejection, Request
+from xce.controller.core.asking import Rejection, Request
 from xce.controller.core.changing import ModifyJob, MoveJob, RequeueJob, SwitchJob
 from xce.controller.core.claims.asking import CreateClaim, EndClaim, PublishIsland, RenewClaim
 from xce.dispatch.protocol import Report
@@ -16,7 +16,7 @@ from xce.model.actor import Actor
 from xce.model.config import Config, PoolConfig, TypeConfig
 from xce.model.group import GroupSpec
 from xce.model.host import HostFacts
-from xce.model.job import Spec
+from xce.model.job import Past, Spec
 from xce.model.waiting.array import Runs
 from xce.scheduler.plan import Placement
 from xce.scheduler.time.terms import Eviction, Reserve

@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from xce.model.ids import TextName
+from xce.model.job import Past
 from xce.model.records.form import Body
 
 
@@ -10,8 +11,8 @@ class JobSubmitted(Body, frozen=True, gc=False, kw_only=True):
     """A job was accepted. `array` is the index text, "" for a plain job, `indices` its runs
     (first, last, step) and `array_limit` how many elements may run at once; `asked` the requirement
     as it was written, where it is not the canonical one that the spec holds. `after` is its
-    dependency as it was written, `after_ids` with numbers for names; what of it holds at once is
-    in `then`."""
+    dependency as it was written, `after_ids` with numbers for names, `past` what the history said
+    of work that it names and that had left the state; what of it holds at once is in `then`."""
 
     job: int
     array: str = ""
@@ -26,6 +27,7 @@ class JobSubmitted(Body, frozen=True, gc=False, kw_only=True):
     after_ids: str = ""
     indices: tuple[tuple[int, int, int], ...] = ()
     array_limit: int = 0
+    past: tuple[Past, ...] = ()
 
 
 class RoleSpan(Struct, frozen=True, gc=False, array_like=True):

@@ -84,7 +84,7 @@ def _submit(state: State, group: Group, body: r.JobSubmitted) -> Made:
     return c.SubmitJob(
         actor=actor_of(group[0]), spec=_own_spec(state, body.spec, body.asked), queue=body.queue,
         priority=body.priority, held=body.held, array=body.array, indices=body.indices,
-        array_limit=body.array_limit, owner=body.owner, after=body.after, past=(),
+        array_limit=body.array_limit, owner=body.owner, after=body.after, past=body.past,
         request=_request(group[0]),
     )  # fmt: skip
 

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from xce.controller.core.commands import Past, Rejection
+from xce.controller.core.commands import Rejection
 from xce.controller.core.depending.judge import Judged, judge
 from xce.controller.core.depending.standing import Seen, Standing
 from xce.controller.core.depending.terms import ref_text, refs_of, tree_of
@@ -21,6 +21,7 @@ from xce.controller.core.fold.eligible import still_awaits
 from xce.model.config import Config
 from xce.model.config.dependencies import LATEST
 from xce.model.ids import group_text, parse_group, parse_job
+from xce.model.job import Past
 from xce.model.waiting.array import NONE, Array
 from xce.resreq.options.arrays import parse_array
 from xce.resreq.options.dependency import (

@@ -5,10 +5,11 @@ from typing import Any
 
 from msgspec import convert
 
-from xce.controller.core.commands import Past
 from xce.controller.core.depending.standing import standing_of_group
+from xce.controller.core.fold.state import State
 from xce.model.group import Group
-from xce.model.job import Job
+from xce.model.ids import parse_group, parse_job
+from xce.model.job import Job, Past
 from xce.model.waiting.array import DONE, EXITED, KILLED, STATE_OF, Array
 
 
@@ -36,3 +37,8 @@ def past_of_group(name: str, group: Group) -> Past:
     """How a gang stands."""
     seen = standing_of_group(group)
     return Past(of=name, state=seen.state, exit=seen.exit)
+
+
+def is_past(state: State, name: str) -> bool:
+    """Whether a job or a gang is in the state no more."""
+    return parse_group(name) not in state.groups and parse_job(name) not in state.jobs

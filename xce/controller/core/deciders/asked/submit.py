@@ -14,6 +14,7 @@ from xce.controller.core.deciders.limits import check_gang, check_spec, wrong_ti
 from xce.controller.core.deciders.requirements import resolve_spec
 from xce.controller.core.depending.latch import first_fields
 from xce.controller.core.depending.names import resolve
+from xce.controller.core.depending.past import is_past
 from xce.controller.core.fold.state import State, group_blob, spec_blob
 from xce.controller.core.life.draft import Draft
 from xce.controller.core.time.joining import may_join
@@ -69,6 +70,7 @@ def submit_job(draft: Draft, command: c.SubmitJob) -> c.Rejection | Answer:
         array=command.array,
         indices=command.indices,
         array_limit=command.array_limit,
+        past=tuple(one for one in command.past if is_past(state, one.of)),
     )
     state.intern(name, blob)
     draft.open(facts, [job_text(key)])
