@@ -13,7 +13,7 @@ from xce.controller.core.deciders.asked.queues import unfit_for
 from xce.controller.core.deciders.limits import check_gang, check_spec, wrong_times
 from xce.controller.core.deciders.requirements import resolve_spec
 from xce.controller.core.depending.latch import first_fields
-from xce.controller.core.depending.names import resolve
+from xce.controller.core.depending.names import Resolved, resolve
 from xce.controller.core.depending.past import is_past
 from xce.controller.core.fold.state import State, group_blob, spec_blob
 from xce.controller.core.life.draft import Draft
@@ -55,22 +55,12 @@ def submit_job(draft: Draft, command: c.SubmitJob) -> c.Rejection | Answer:
     blob = spec_blob(spec)
     name = blob_name(blob)
     key = state.last("job") + 1
-    priority = command.priority if command.priority >= 0 else state.config.priority_default
-    facts = JobSubmitted(
+    facts = structs.replace(
+        _facts(state, command, spec, after),
         job=key,
         spec=name,
         owner=owner,
         queue=queue.name,
-        priority=priority,
-        name=spec.name,
-        asked=_written(command.spec, spec),
-        held=command.held,
-        after=after.text if after is not None else "",
-        after_ids=after.ids if after is not None else "",
-        array=command.array,
-        indices=command.indices,
-        array_limit=command.array_limit,
-        past=tuple(one for one in command.past if is_past(state, one.of)),
     )
     state.intern(name, blob)
     draft.open(facts, [job_text(key)])
@@ -122,6 +112,26 @@ def _taken(state: State, command: c.SubmitJob) -> tuple[QueueConfig, int] | c.Re
     count = sum((last - first) // step + 1 for first, last, step in command.indices) or 1
     asked = (command.priority, command.spec.user_group, count)
     return unfit_for(state, queue, owner, *asked) or (queue, owner)
+
+
+def _facts(state: State, command: c.SubmitJob, spec: Spec, after: Resolved | None) -> JobSubmitted:
+    """What the record says of the submission itself; whose it is and where the caller adds."""
+    return JobSubmitted(
+        job=0,
+        spec="",
+        owner=0,
+        queue="",
+        priority=command.priority if command.priority >= 0 else state.config.priority_default,
+        name=spec.name,
+        asked=_written(command.spec, spec),
+        held=command.held,
+        after=after.text if after is not None else "",
+        after_ids=after.ids if after is not None else "",
+        array=command.array,
+        indices=command.indices,
+        array_limit=command.array_limit,
+        past=tuple(one for one in command.past if is_past(state, one.of)),
+    )
 
 
 def submit_group(draft: Draft, command: c.SubmitGroup) -> c.Rejection | Answer:
