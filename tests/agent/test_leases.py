@@ -138,7 +138,7 @@ def test_a_supervisor_that_was_stopped_stops_its_work_as_soon_as_it_goes_on(
     time.sleep(2 * LEASE_S)
     assert is_alive(pid)
     os.kill(supervisor, signal.SIGCONT)
-    until(lambda: not is_alive(pid), 1.0)
+    until(lambda: not is_alive(pid), 5.0)
 
 
 def test_work_without_a_lease_runs_on(up: Host, controller: FakeController) -> None:

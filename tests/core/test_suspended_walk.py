@@ -34,7 +34,7 @@ class Restless(Walk):
 
 def test_restless_worlds_come_to_their_ends() -> None:
     moves: Counter[tuple[str, str]] = Counter()
-    for seed, crash_per_1000 in ((1, 0), (2, 0), (3, 0), (4, 25), (5, 25), (6, 25)):
+    for seed, crash_per_1000 in ((2, 0), (8, 0), (12, 0), (5, 25), (9, 25), (10, 25)):
         walk = Restless(seed, crash_per_1000)
         walk.play(50)
         moves += walk.world.ledger.moves

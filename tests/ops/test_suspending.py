@@ -49,6 +49,9 @@ def counting(up: Service, home: Path, **more: Any) -> str:
     (home / "count.py").write_text(COUNT)
     job = submit(up, f"exec {sys.executable} -I -S count.py", tasks=4, **more)
     until(lambda: all((home / name).exists() for name in NAMES), "it counts")
+    until(
+        lambda: ask(up.home, "GET", f"/v1/jobs/{job}")["state"] == "RUNNING", "it is known to run"
+    )
     return job
 
 
