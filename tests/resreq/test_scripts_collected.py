@@ -17,7 +17,7 @@ EXPECTED = Path(__file__).parent / "expected" / "scripts.txt"
 HONOURED = {
     "-J", "-n", "-R", "-gpu", "-q", "-app", "-o", "-e", "-i", "-H", "-K", "-sp", "-env", "-cwd",
     "-W", "-We", "-b", "-t", "-P", "-Jd", "-r", "-rn", "-Q", "-M", "-oo", "-eo",
-    "-w", "-g", "-G", "-ti",
+    "-w", "-g", "-G", "-ti", "-x", "-U",
 }  # fmt: skip
 
 
