@@ -308,6 +308,23 @@ def test_killing_a_gang_whose_member_is_being_restarted_ends_all_of_it() -> None
     world.ledger.assert_whole()
 
 
+def test_a_killed_gang_waits_for_what_its_restart_had_begun_to_prepare() -> None:
+    """All others had ended: nothing else of the gang was live when it was killed."""
+    world = world_of()
+    world.scripts.default = lambda name, attempt: Life(run_us=SECOND_US)
+    fails(world, 3)
+    world.scripts.lives["3", 2] = Life(prepare_us=30 * SECOND_US)
+    world.submit_gang(trainer([FailureRule(action="restart_role")]))
+    world.run(5 * SECOND_US)
+    assert [one.state for one in world.state.starts.values()] == ["PASSED", "OPEN"]
+    world.ask_body(c.Kill(actor=ANNA, group=1))
+    left = [one.state for one in world.state.launches.values() if one.attempt == 2]
+    assert (world.state.groups[1].state, left) == ("ENDING", ["STOPPING"] * 3)
+    world.rest()
+    assert world.state.groups[1].state == "EXITED"
+    world.ledger.assert_whole()
+
+
 def test_a_restart_waits_for_room_and_others_run_on() -> None:
     world = world_of(4)
     fails(world, 4)

@@ -218,7 +218,9 @@ def fail_start(
     text = _failure_text(reason, missing)
     cost = ALL if reason == BAD_TASK else ONE if spend else NOTHING
     if is_further(draft.state, start):
-        leave_start(draft, start)
+        # Members that were killed keep it until their launches are gone: the gang waits for them.
+        if all(draft.state.jobs[key].state != "ENDING" for key in start.members):
+            leave_start(draft, start)
         _retry_further(draft, start, text, cost)
     elif start.group:
         _retry_group(draft, start.group, text, cost)
